@@ -231,7 +231,8 @@ def content(document: Mapping[str, Any]) -> Content:
             f"is scaled to length one, as is usual for text. {rows['positive']:.1%} of the test "
             f"rows belong to the positive class. The loss is logistic. Every pass visits the rows "
             f"in a new order, which is the same for all predictors. The *objective* is the mean "
-            f"loss on the training rows plus the penalty, which leaves out the intercept. The "
+            f"loss on the training rows plus the penalty of the weights; Dekel's objective adds "
+            f"the square of the intercept, which the learners here penalise too. The "
             f"*error* is the share of test rows that are misjudged.",
             "## Dekel's averages and centering",
             f"The rates are 1 / (l2 t) with l2 = {significant(found.records['curves']['l2'])}, and "

@@ -30,18 +30,20 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.reference.stabilised import rejected_share
+from paper_repro import published
 from paper_repro.measure import in_turns
 from paper_repro.pages import Template, table
 from paper_repro.planted import planted
 from paper_repro.render import Curves
 from paper_repro.score import Spread, ratios, significant
-from paper_repro.studies import claims_costs, claims_verdicts
+from paper_repro.studies import claims_verdicts
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
 
 PAGE = Template.beside(__file__)
 SGD, ASGD, CSGD, CASGD = "SGD", "ASGD", "centered SGD", "CASGD"
 STABILISED = "stabilised SGD, informative"
+TIMED = (ASGD, CASGD, STABILISED)
 #: Dekel's predictors: whether the rows are centered, and whether the model is the last iterate.
 PREDICTORS = {SGD: (False, True), ASGD: (False, False), CSGD: (True, True), CASGD: (True, False)}
 LOSS, L2 = "log_loss", 0.01
@@ -56,7 +58,6 @@ FEATURES, STEPS, NONZEROS = 10_000, 100_000, 20
 LARGER = {"n": (1_000_000, STEPS, NONZEROS), "T": (FEATURES, 10 * STEPS, NONZEROS),
           "k": (FEATURES, STEPS, 10 * NONZEROS)}  # fmt: skip
 TIMED_ROWS = 2_000
-LETTERS = {"n": "features", "T": "steps", "k": "nonzeros in a row"}
 
 #: gamma of the curves in the figure, and the rejection rate when all features are left.
 ANNEALINGS = (-20.0, -9.0, -2.0, 0.0, 2.0, 9.0, 20.0)
@@ -76,14 +77,13 @@ def cells(settings: Settings) -> Sequence[Cell]:
     return [
         Cell("translation", partial(translation, settings)),
         Cell("cost", partial(cost, settings), 3.0),
-        Cell("budgets", partial(claims_costs.budgets, settings), 3.0),
         *(
             Cell(
                 f"zero weights/{strength:g}",
-                partial(claims_costs.zero_weights, settings, strength),
+                partial(claims_verdicts.zero_weights, settings, strength),
                 9.0,
             )
-            for strength in claims_costs.STRENGTHS
+            for strength in claims_verdicts.STRENGTHS
         ),
         Cell("orders", partial(claims_verdicts.orders, settings)),
         Cell("bursts", partial(claims_verdicts.bursts, settings)),
@@ -227,19 +227,15 @@ class Claims(Measured):
         return ratios(seconds[f"{name}/{what}"], seconds[f"{name}/first"])
 
     def verdicts(self) -> dict[str, str]:
-        """What was found of each claim of ``claims_verdicts``."""
-        first = dict(zip(LARGER, (FEATURES, STEPS, NONZEROS), strict=True))
-        growth = {
-            LETTERS[what]: (size[k] / first[what], self.growth(STABILISED, what))
-            for k, (what, size) in enumerate(LARGER.items())
-        }
-        return claims_verdicts.verdicts(self.records, growth)
-
-    def costs_of_budgets(self) -> dict[int, Spread]:
-        """How many times longer a step takes than with tables that never get full, by budget."""
-        seconds = self.records["budgets"]["seconds"]
-        *budgets, never = sorted(map(int, seconds))
-        return {budget: ratios(seconds[str(budget)], seconds[str(never)]) for budget in budgets}
+        """By the key of the entry in ``published.ENTRIES`` what was found of its claim."""
+        found = claims_verdicts.verdicts(self.records)
+        for k, (what, size) in enumerate(LARGER.items()):
+            more = size[k] / (FEATURES, STEPS, NONZEROS)[k]
+            asgd, casgd, stabilised = (self.growth(each, what) for each in TIMED)
+            found[f"cost {what}"] = PAGE("cost", what=what, more=more, asgd=asgd, casgd=casgd)
+            if what == "n":
+                found["complexity"] = PAGE("complexity", more=more, ratio=stabilised)
+        return found
 
     def zero_weights(self) -> dict[float, Record]:
         """The records of the learner that skips zero weights, by l1 = l2."""
@@ -300,8 +296,14 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=NONZEROS,
         costs=cost_table(measured),
         examples=measured.settings["examples"],
-        **{key.replace(" ", "_"): text for key, text in measured.verdicts().items()},
-        **claims_costs.told(measured.costs_of_budgets(), measured.zero_weights()),
+        complexity=measured.verdicts()["complexity"],
+        **{
+            key.replace(" ", "_"): text
+            for key, text in claims_verdicts.verdicts(measured.records).items()
+        },
+        flush_features=published.FEATURES,
+        flush_nonzeros=claims_verdicts.NONZEROS,
+        zero_weights=claims_verdicts.zero_weights_table(measured.zero_weights()),
         rate=REJECTION_RATE,
         annealing=PAGE("as described" if measured.curves_as_described else "not as described"),
         regrets=table(
@@ -345,10 +347,10 @@ def finding(document: Mapping[str, Any]) -> str:
 def cost_table(found: Claims) -> str:
     """How many times longer a fit takes than the first one."""
     rows = [
-        [*(f"{number:,}" for number in size), *(found.growth(name, what) for name in (ASGD, CASGD))]
+        [*(f"{number:,}" for number in size), *(found.growth(name, what) for name in TIMED)]
         for what, size in LARGER.items()
     ]
-    return table(["features n", "steps T", "nonzeros k", ASGD, CASGD], rows)
+    return table(["features n", "steps T", "nonzeros k", *TIMED], rows)
 
 
 def panels(document: Mapping[str, Any]) -> list[Curves]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,11 +12,15 @@ from sklearn.preprocessing import normalize
 
 from lazynet import ASGDClassifier, FoBoS, StabilisedSGDClassifier, Tables
 from paper_repro import published
-from paper_repro.competitors.base import NONZERO_WEIGHTS, SPARSE_PREDICTIONS, TABLES
-from paper_repro.pages import Template
+from paper_repro.competitors.base import NONZERO_WEIGHTS, SPARSE_PREDICTIONS, TABLES, Problem
+from paper_repro.competitors.compiled import Clock
+from paper_repro.competitors.dicts import ON_ZEROS
+from paper_repro.documents import from_settings
+from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template, table
 from paper_repro.planted import planted
-from paper_repro.runs import learner, plan, seconds_per_step
-from paper_repro.score import Spread, ratios, significant
+from paper_repro.runs import L1, learner, plan, seconds_per_step
+from paper_repro.score import equality, ratios, significant
 from paper_repro.study import Record, Records, Settings
 from paper_repro.uniform import uniform_rows
 
@@ -26,6 +31,9 @@ PASSES, L2 = (1, 10), (2.5e-4, 1e-3, 1e-2)
 VARIANCE, STEP = "variance over orders", "move of the last step"
 #: An epoch of as many steps as the papers have examples, of as many nonzeros.
 EPOCH, TIMED_ROWS, NONZEROS = 1_000_000, 2_000, 89
+#: Strengths l1 = l2 at which a dense learner that skips zero weights is timed, the rows that are
+#: dictionaries, and those after which all learners have the same weights.
+STRENGTHS, MOST_ROWS, EQUALITY_ROWS = (L1, 1e-4, 1e-3, 1e-2), 10_000, 10
 #: What takes at most this share of an epoch is negligible.
 NEGLIGIBLE = 0.01
 
@@ -77,12 +85,53 @@ def flush(settings: Settings, _: Records) -> Record:
     return found
 
 
-def verdicts(records: Records, growth: Mapping[str, tuple[float, Spread]]) -> dict[str, str]:
-    """By the key of the entry in ``published.ENTRIES`` what was found of its claim.
+def zero_weights(settings: Settings, strength: float, _: Records) -> Record:
+    """Seconds per example of FoBoS over dictionaries, from the weights after a pass over all."""
+    corpus = from_settings(settings)
+    zeros = np.zeros(corpus.X.shape[1])
+    fresh = Problem(corpus.X, corpus.y, "fobos", zeros, l1=strength, l2=strength)
+    first = Clock(fresh)
+    first.begin()
+    first.learn(0, len(corpus.y))
+    problem = replace(
+        fresh, weights=first.weights(), intercept=first.intercept, t=len(corpus.y)
+    ).first(MOST_ROWS)
+    ends = {}
+    for kind in ON_ZEROS:
+        short = kind(problem.first(EQUALITY_ROWS))
+        short.begin()
+        short.learn(0, short.n_rows)
+        ends[kind.name] = short.weights()
+    turns = {kind.name: Turn(kind(problem), settings.seconds) for kind in ON_ZEROS}
+    return {
+        "features": len(problem.weights),
+        "nonzero": int(np.count_nonzero(problem.weights)),
+        "same": {
+            name: equality(found, ends[SPARSE_PREDICTIONS], f"{name}, l1 = l2 = {strength:g}")
+            for name, found in ends.items()
+        },
+        "seconds": in_turns(turns, settings.repeats),
+    }
 
-    ``growth`` says, for n, T and k, how many times larger it is and how many times longer a fit of
-    stabilised SGD takes.
-    """
+
+def zero_weights_table(skipping: Mapping[float, Record]) -> str:
+    """What the dense forms take, by l1 = l2."""
+    dense = (NONZERO_WEIGHTS, SPARSE_PREDICTIONS)
+    return table(
+        ["l1 = l2", "weights that are not zero", *(f"{name} / {TABLES}" for name in dense)],
+        [
+            [
+                f"{strength:g}",
+                f"{record['nonzero'] / record['features']:.1%}",
+                *(ratios(record["seconds"][name], record["seconds"][TABLES]) for name in dense),
+            ]
+            for strength, record in skipping.items()
+        ],
+    )
+
+
+def verdicts(records: Records) -> dict[str, str]:
+    """By the key of the entry in ``published.ENTRIES`` what was found of its claim."""
     variances, steps = (
         [record[what][1] / record[what][0] for record in records["orders"].values()]
         for what in (VARIANCE, STEP)
@@ -90,11 +139,7 @@ def verdicts(records: Records, growth: Mapping[str, tuple[float, Spread]]) -> di
     stages, made = records["bursts"]["stages"], records["bursts"]["bursts"]
     sizes = [size for size, _left, _steps in stages]
     share = ratios(records["flush"]["flush"], records["flush"]["epoch"])
-    strength, skipping = max(
-        (float(key.split("/")[1]), record)
-        for key, record in records.items()
-        if key.startswith("zero weights/")
-    )
+    strength, skipping = STRENGTHS[-1], records[f"zero weights/{STRENGTHS[-1]:g}"]
     times = skipping["seconds"]
     return {
         "average stabler": PAGE(
@@ -113,13 +158,6 @@ def verdicts(records: Records, growth: Mapping[str, tuple[float, Spread]]) -> di
             left=stages[-1][1],
             made=made,
             same=-(-stages[-1][2] // sizes[0]),
-        ),
-        "complexity": PAGE(
-            "complexity",
-            growth="; ".join(
-                PAGE("times as many", what=what, more=more, ratio=ratio)
-                for what, (more, ratio) in growth.items()
-            ),
         ),
         "flush": PAGE(
             "flush",

@@ -1,7 +1,7 @@
 """Study ``crossover``: at what density dense updates catch up with lazy ones.
 
-Lipton & Elkan say that lazy updates win tremendously "when considerably less than one quarter of
-all features are nonzero".  Here the density goes from a ten-thousandth to 1, in all four tiers.
+Lipton & Elkan say that lazy updates win tremendously where "considerably less than one quarter of
+all features" have nonzero values.  Here the density goes from a ten-thousandth to 1.
 """
 
 from __future__ import annotations
@@ -200,8 +200,8 @@ def content(document: Mapping[str, Any]) -> Content:
         f"that updates every weight up to a share of {fast[CLOCK]} of the features with lazynet's "
         f"clock, and up to {fast[TABLES]} with the tables of the paper.",
         [
-            'Lipton & Elkan expect lazy updates to win tremendously "when considerably less '
-            'than one quarter of all features are nonzero". Here the share of nonzero features '
+            'Lipton & Elkan expect lazy updates to win tremendously where "considerably less '
+            'than one quarter of all features" have nonzero values. Here the share of these '
             f"goes from {low:g} to {high:g} of {features:,} features: FoBoS with an elastic net, "
             "columns drawn uniformly, real values, no weight zero. The weights fit into the "
             "cache, which is the best case for dense updates. The claim is taken to mean that "

@@ -9,7 +9,7 @@ from support.studies import tiny_run
 
 from paper_repro.competitors.base import Problem
 from paper_repro.competitors.dicts import NonzeroWeights, SparsePredictions
-from paper_repro.studies import STUDIES, claims, claims_costs, claims_verdicts
+from paper_repro.studies import STUDIES, claims, claims_verdicts
 from paper_repro.studies.claims import CASGD, SAME, Claims
 from paper_repro.study import Settings
 
@@ -21,8 +21,6 @@ def document(tmp_path_factory):
         patch.setattr(claims, "STEPS", 1_000)
         larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
         patch.setattr(claims, "LARGER", larger)
-        patch.setattr(claims_costs, "BUDGETS", (10, 100, 2**27))
-        patch.setattr(claims_costs, "STEPS", 1_000)
         patch.setattr(claims_verdicts, "EPOCH", 1_000)
         patch.setattr(claims_verdicts, "ORDERS", 3)
         patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
@@ -46,7 +44,7 @@ def test_skipping_zero_weights_gives_the_same_weights(document, monkeypatch):
     monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
     page = claims.page(document)
     found = Claims(document).zero_weights()
-    assert list(found) == list(claims_costs.STRENGTHS)
+    assert list(found) == list(claims_verdicts.STRENGTHS)
     for strength, record in found.items():
         assert set(record["same"]) == set(record["seconds"])
         assert max(same["relative"] for same in record["same"].values()) <= 1e-10
