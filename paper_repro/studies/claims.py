@@ -78,12 +78,8 @@ def cells(settings: Settings) -> Sequence[Cell]:
         Cell("translation", partial(translation, settings)),
         Cell("cost", partial(cost, settings), 3.0),
         *(
-            Cell(
-                f"zero weights/{strength:g}",
-                partial(claims_verdicts.zero_weights, settings, strength),
-                9.0,
-            )
-            for strength in claims_verdicts.STRENGTHS
+            Cell(f"zero weights/{l1:g}", partial(claims_verdicts.zero_weights, settings, l1), 9.0)
+            for l1 in claims_verdicts.STRENGTHS
         ),
         Cell("orders", partial(claims_verdicts.orders, settings)),
         Cell("bursts", partial(claims_verdicts.bursts, settings)),
@@ -279,6 +275,7 @@ class Claims(Measured):
 
 def page(document: Mapping[str, Any]) -> str:
     measured = Claims(document)
+    verdicts = measured.verdicts()
     return PAGE(
         "page",
         finding=finding(document),
@@ -296,11 +293,7 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=NONZEROS,
         costs=cost_table(measured),
         examples=measured.settings["examples"],
-        complexity=measured.verdicts()["complexity"],
-        **{
-            key.replace(" ", "_"): text
-            for key, text in claims_verdicts.verdicts(measured.records).items()
-        },
+        **{key.replace(" ", "_"): text for key, text in verdicts.items() if "cost" not in key},
         flush_features=published.FEATURES,
         flush_nonzeros=claims_verdicts.NONZEROS,
         zero_weights=claims_verdicts.zero_weights_table(measured.zero_weights()),
@@ -339,7 +332,7 @@ def finding(document: Mapping[str, Any]) -> str:
         holds=PAGE("invariant" if worst <= SAME else "not invariant", worst=worst),
         more=LARGER["n"][0] / FEATURES,
         n=found.growth(CASGD, "n"),
-        tenfold=10,
+        longer=LARGER["T"][1] / STEPS,
         t=found.growth(CASGD, "T"),
     )
 

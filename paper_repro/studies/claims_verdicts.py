@@ -36,6 +36,7 @@ EPOCH, TIMED_ROWS, NONZEROS = 1_000_000, 2_000, 89
 STRENGTHS, MOST_ROWS, EQUALITY_ROWS = (L1, 1e-4, 1e-3, 1e-2), 10_000, 10
 #: What takes at most this share of an epoch is negligible.
 NEGLIGIBLE = 0.01
+HOLDS = {True: "It holds here", False: "It does not hold here"}
 
 
 def orders(settings: Settings, _: Records) -> Record:
@@ -144,7 +145,7 @@ def verdicts(records: Records) -> dict[str, str]:
     return {
         "average stabler": PAGE(
             "average",
-            holds=_holds(max(variances) < 1),
+            holds=HOLDS[max(variances) < 1],
             variances=_between(variances),
             steps=_between(steps),
             smaller=sum(ratio < 1 for ratio in variances),
@@ -153,7 +154,7 @@ def verdicts(records: Records) -> dict[str, str]:
         ),
         "growing bursts": PAGE(
             "bursts",
-            holds=_holds(all(a <= b for a, b in pairwise(sizes)) and sizes[0] < sizes[-1]),
+            holds=HOLDS[all(a <= b for a, b in pairwise(sizes)) and sizes[0] < sizes[-1]],
             sizes=", ".join(f"{size:,}" for size in sizes),
             left=stages[-1][1],
             made=made,
@@ -161,7 +162,7 @@ def verdicts(records: Records) -> dict[str, str]:
         ),
         "flush": PAGE(
             "flush",
-            holds=_holds(share.most <= NEGLIGIBLE),
+            holds=HOLDS[share.most <= NEGLIGIBLE],
             flush=float(np.median(records["flush"]["flush"])),
             share=share,
             negligible=NEGLIGIBLE,
@@ -175,10 +176,6 @@ def verdicts(records: Records) -> dict[str, str]:
             all=ratios(times[SPARSE_PREDICTIONS], times[TABLES]),
         ),
     }
-
-
-def _holds(holds: bool) -> str:
-    return PAGE("holds" if holds else "does not hold")
 
 
 def _between(values: list[float]) -> str:
