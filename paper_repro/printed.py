@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from paper_repro import printed_lipton_elkan, printed_ma_zheng
+from paper_repro import printed_claims, printed_lipton_elkan, printed_ma_zheng
 from paper_repro.found import FINDERS, Committed, Documents, Found, Missing
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.published import ENTRIES, REPOSITORY, TEXTS, Printed
@@ -23,7 +23,7 @@ PAGE = Template.beside(__file__)
 NAME = "printed"
 TITLE = "Everything that the papers print, and what is found here"
 NOT_MEASURED = "not measured in these results"
-FINDERS |= printed_lipton_elkan.PROVEN | printed_ma_zheng.PROVEN
+FINDERS |= printed_lipton_elkan.PROVEN | printed_ma_zheng.PROVEN | printed_claims.PROVEN
 
 
 def found_of(entry: Printed, results: Committed) -> Found:

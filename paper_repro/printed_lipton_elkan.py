@@ -15,15 +15,7 @@ from paper_repro.studies.accuracy import GAP_PENALTIES, UNWATCHED, gap_key, unwa
 from paper_repro.studies.averaging import ASGD as AVERAGE
 from paper_repro.studies.averaging import PASSES, Averages
 from paper_repro.studies.averaging import SGD as LAST
-from paper_repro.studies.claims import (
-    ASGD,
-    CASGD,
-    FEATURES,
-    LARGER,
-    NONZEROS,
-    STEPS,
-    Claims,
-)
+from paper_repro.studies.claims import ASGD, CASGD, Claims
 from paper_repro.studies.crossover import THOUSANDTH, DensityCurves
 from paper_repro.studies.scaling import Times
 from paper_repro.studies.table import TierTimes, groups, is_alike, is_reproduced
@@ -178,16 +170,6 @@ def caches(found: Committed, _: Printed) -> Found:
     return Found(PAGE("caches", floats=floats), link("scaling"))
 
 
-@finds("full tables")
-def full_tables(found: Committed, _: Printed) -> Found:
-    claims = Claims(found.of("claims"))
-    costs = "; ".join(
-        PAGE("full tables", budget=budget, ratio=ratio)
-        for budget, ratio in claims.costs_of_budgets().items()
-    )
-    return Found(PAGE("all full tables", costs=costs), link("claims"))
-
-
 @finds("theorem 1", "theorem 1 again")
 def theorem_1(found: Committed, _: Printed) -> Found:
     records = found.of("accuracy")["records"]["theorem 1"]
@@ -204,24 +186,6 @@ def theorem_1(found: Committed, _: Printed) -> Found:
 
 
 # --- Dekel -------------------------------------------------------------------------------------
-
-
-@finds("cost n", "cost T", "cost k")
-def dekel_cost(found: Committed, entry: Printed) -> Found:
-    claims = Claims(found.of("claims"))
-    what = entry.key.split()[1]
-    size = dict(zip(("n", "T", "k"), LARGER[what], strict=True))
-    first = dict(zip(("n", "T", "k"), (FEATURES, STEPS, NONZEROS), strict=True))
-    return Found(
-        PAGE(
-            "cost",
-            what={"n": "features n", "T": "steps T", "k": "nonzeros k"}[what],
-            more=size[what] / first[what],
-            asgd=claims.growth(ASGD, what),
-            casgd=claims.growth(CASGD, what),
-        ),
-        link("claims"),
-    )
 
 
 @finds("cost naive")
@@ -302,7 +266,7 @@ def note_overflow(found: Committed, _: Printed) -> Found:
 PROVEN = {
     "equation 4": told(PAGE("exact by proof"), ERRATA),
     "harmonic": told(PAGE("harmonic"), ERRATA),
-    "lemma 1": told(PAGE("erratum of lemma 1"), ERRATA),
+    "positive products": told(PAGE("erratum of the products"), ERRATA),
     "theorem 2 early": told(PAGE("erratum of theorem 2"), ERRATA),
     "theorem 2": told(PAGE("theorem 2"), "[how exact](../../docs/exactness.md)"),
     "algorithm 1": told(PAGE("erratum of algorithm 1"), ERRATA),

@@ -42,7 +42,7 @@ def _told_of_each(
 
 
 @finds("data sets")
-def data_sets(found: Committed, _: Printed) -> Found:
+def data_sets(found: Committed, entry: Printed) -> Found:
     names = {
         folder: data_name(selections.settings["data"])
         for folder, selections in found.stability.items()
@@ -52,7 +52,12 @@ def data_sets(found: Committed, _: Printed) -> Found:
     theirs = [name for folder, name in names.items() if folder in OF_THE_PAPER]
     own = [name for folder, name in names.items() if folder not in OF_THE_PAPER]
     return Found(
-        PAGE("data sets", names=" and ".join(theirs), own=" and ".join(own)),
+        PAGE(
+            "data sets",
+            names=" and ".join(theirs),
+            missing=number_of(entry) - len(theirs),
+            own=" and ".join(own),
+        ),
         ", ".join(link("stability", folder) for folder in names),
     )
 
@@ -163,23 +168,22 @@ def tables_of_errors(found: Committed, _: Printed) -> Found:
 
 @finds("oscillation", "constant nonzeros")
 def last_updates(found: Committed, entry: Printed) -> Found:
-    """Least to most nonzeros over the last updates, in per cent of the features."""
+    """Least to most nonzeros over the last updates, in per cent of all features."""
     selections = found.on("dexter")
-    features = selections.rows["occurring"]
     names = [TRUNCATED] if entry.key == "oscillation" else selections.stabilised
     told, spans = [], []
     for name, (loss, title) in product(names, LOSSES.items()):
         counts = selections.updates(loss, name)[-UPDATES:]
         if len(counts) < 2:
             continue
-        spans.append((max(counts) - min(counts)) / features)
+        least, most = min(counts) / DEXTER_FEATURES, max(counts) / DEXTER_FEATURES
+        spans.append(most - least)
         whose = f"*{name}*, " if len(names) > 1 else ""
-        told.append(
-            f"{whose}{title}: {min(counts) / features:.1%} to {max(counts) / features:.1%} "
-            f"of the features, a span of {spans[-1]:.1%}"
-        )
-    factor = max(spans) / number_of(entry) if entry.repeatable else None
-    return Found("; ".join(told), link("stability", "dexter"), factor)
+        told.append(PAGE("span", who=whose + title, least=least, most=most, span=spans[-1]))
+    words = "; ".join(told)
+    if entry.number is not None:
+        words = PAGE("bound" if max(spans) <= entry.number else "above the bound", spans=words)
+    return Found(words, link("stability", "dexter"))
 
 
 @finds("annealing")

@@ -72,12 +72,12 @@ ALGORITHMS: dict[str, Algorithm] = {
     for row in (
         Algorithm(
             FoBoS, None, partial(reference.DenseReference, rule="fobos"),
-            "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2",
+            "Duchi & Singer (2009); Lipton & Elkan, version 3, Eq. 2 and Theorem 2",
             outputs=OutputsOnClock,
         ),
         Algorithm(
             SGD, None, partial(reference.DenseReference, rule="sgd"),
-            "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)",
+            "Lipton & Elkan, version 3, Eq. 3 and Theorem 1 (corrected)",
             outputs=OutputsOnClock,
         ),
         Algorithm(

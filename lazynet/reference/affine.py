@@ -19,7 +19,7 @@ from lazynet.reference.losses import entry_named
 
 
 def sgd_shrink(w: Any, eta: Any, l1: Any, l2: Any) -> Any:
-    """sgn(w) [ (1 - eta l2) |w| - eta l1 ]+      Lipton & Elkan Eq. 3
+    """sgn(w) [ (1 - eta l2) |w| - eta l1 ]+      Lipton & Elkan, version 3, Eq. 3
 
     With eta l2 >= 1 the bracket is never positive and the weight becomes 0.
     """
@@ -27,7 +27,7 @@ def sgd_shrink(w: Any, eta: Any, l1: Any, l2: Any) -> Any:
 
 
 def fobos_shrink(w: Any, eta: Any, l1: Any, l2: Any) -> Any:
-    """sgn(w) [ (|w| - eta l1) / (1 + eta l2) ]+      Lipton & Elkan Eq. 2"""
+    """sgn(w) [ (|w| - eta l1) / (1 + eta l2) ]+      Lipton & Elkan, version 3, Eq. 2"""
     return _with_sign_of(w, (abs(w) - eta * l1) / (1 + eta * l2))
 
 

@@ -3,8 +3,8 @@
 The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}), the gap;
 each function gives |w| at step k.  LE1 is the early text of Lipton & Elkan ("612 times faster") and
 LE3 is arXiv:1505.06449v3; ``test_closed_forms.py`` proves their errata E1, E2, ...  All functions
-take exact fractions.  A comparison to four significant figures cannot distinguish the misprinted
-formulas from the corrected ones.
+take exact fractions.  Under weak penalties a comparison to four significant figures cannot
+distinguish Eq. 14 from the corrected formula; it can distinguish Eq. 10, which lacks l1.
 
 >>> from lazynet.reference.affine import sgd_shrink
 >>> gap = 4.0, [0.5, 0.5], 1.0, 1.0  # 4, 3/2, 1/4

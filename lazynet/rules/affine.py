@@ -13,7 +13,7 @@ from lazynet.schedules import AUTO, ScheduleLike
 
 
 def sgd(eta: Any, l1: Any, l2: Any) -> Shrink:
-    """Subgradient step, Lipton & Elkan Eq. 3: a = 1 - eta l2, b = eta l1.
+    """Subgradient step, Lipton & Elkan, version 3, Eq. 3: a = 1 - eta l2, b = eta l1.
 
     Works on numbers of any kind: floats, arrays, exact fractions.
 
@@ -26,7 +26,7 @@ def sgd(eta: Any, l1: Any, l2: Any) -> Shrink:
 
 
 def fobos(eta: Any, l1: Any, l2: Any) -> Shrink:
-    """Proximal step, Lipton & Elkan Eq. 2: a = 1 / (1 + eta l2), b = a eta l1.
+    """Proximal step, Lipton & Elkan, version 3, Eq. 2: a = 1 / (1 + eta l2), b = a eta l1.
 
     >>> from fractions import Fraction
     >>> fobos(Fraction(1, 2), Fraction(2), Fraction(2))

@@ -29,13 +29,7 @@ from lazynet.reference.closed_forms import (
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
 from lazynet.training.passes import Learner, run_pass
 from paper_repro.competitors import RULES
-from paper_repro.extended import (
-    after_each_gap,
-    one_weight,
-    too_narrow,
-    touches,
-    true_weights,
-)
+from paper_repro.extended import after_each_gap, one_weight, too_narrow, touches, true_weights
 from paper_repro.runs import learner, plan
 from paper_repro.study import Cell, Record, Records, Settings
 from paper_repro.unwatched import followed_weight, tables

@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynet.verify.tolerance import UNIT_ROUNDOFF
 from paper_repro.competitors import RULES
+from paper_repro.pages import Template
 from paper_repro.render import Content, Curves, Table
 from paper_repro.score import FOUR_FIGURES
 from paper_repro.studies.accuracy import (
@@ -27,6 +28,8 @@ from paper_repro.studies.accuracy import (
 )
 from paper_repro.study import Record, Records
 
+PAGE = Template.beside(__file__)
+
 
 def worst_error(records: Records, engine: str) -> float:
     """The greatest error of any weight at the end of the long runs."""
@@ -40,39 +43,21 @@ def content(document: Mapping[str, Any]) -> Content:
     records = document["records"]
     setting = records["setting"]
     if "skipped" in setting:
-        why = (
-            f"Skipped: {setting['skipped']}, so that nothing here can tell which digits are right."
-        )
-        return Content(why, [], [])
-    steps = f"{setting['steps']:,}"
+        return Content(PAGE("skipped", why=setting["skipped"]), [], [])
+    steps, pairs = setting["steps"], len(setting["strengths"]) ** 2
+    clock, dense = (worst_error(records, name) for name in ("clock", "dense"))
+    seen = " and ".join(first_seen(records, *each) for each in GAP_PENALTIES)
     return Content(
-        f"After {steps} steps no weight of lazynet is off by more than "
-        f"{worst_error(records, 'clock'):.1e} of one plus the largest weight; plain updates of "
-        f"every weight at every step are off by up to {worst_error(records, 'dense'):.1e}.",
+        PAGE("finding", steps=steps, clock=clock, dense=dense),
         [
             "## Long runs",
-            f"The greatest error of any weight after {steps} steps, max |w - truth| / (1 + max "
-            f"|truth|), over {len(setting['strengths']) ** 2} pairs of l1 and l2 and "
-            f"{len(SCHEDULES)} schedules of the rate, and the setting with that error. The truth "
-            "is the same run in extended precision; one rounding of a double is "
-            f"{UNIT_ROUNDOFF:.1e}.",
+            PAGE("long runs", steps=steps, pairs=pairs, rates=len(SCHEDULES), unit=UNIT_ROUNDOFF),
             long_run_table(records),
             "## Tables that nothing watches",
-            "Lipton & Elkan begin their tables again only when memory runs out. Here, with the "
-            "theorem corrected, the tables are never begun again, and the table below gives the "
-            f"step at which each breakdown begins (a weight is wrong when it is off by {WRONG:g} "
-            f"of the largest; constant rate, l1 = {UNWATCHED_L1:g}). The last column gives how "
-            f"exact lazynet's tables are on the same run, looked at {SAMPLES_PER_DECADE} times a "
-            "decade: lazynet begins its tables again in time.",
+            PAGE("unwatched", wrong=WRONG, l1=UNWATCHED_L1, samples=SAMPLES_PER_DECADE),
             unwatched_table(records),
             "## Theorem 1 as printed",
-            "Relative errors of an untouched weight that begins as one and misses so many "
-            "shrinks of SGD at the rates of an inverse square root. The theorem's statement "
-            "lacks a factor l1 and is wrong at once. The last line of its proof divides by the "
-            f"product of one step before: it shows an error above {FOUR_FIGURES:g}, four "
-            "significant figures, "
-            + " and ".join(first_seen(records, *each) for each in GAP_PENALTIES)
-            + ".",
+            PAGE("theorem", four=FOUR_FIGURES, seen=seen),
             theorem_table(records),
         ],
         [

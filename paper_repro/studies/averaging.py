@@ -34,12 +34,14 @@ from paper_repro.competitors.compiled import (
 )
 from paper_repro.documents import from_settings
 from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template
 from paper_repro.render import Content, Curves, Table
 from paper_repro.rows import Rows
 from paper_repro.score import Spread, duration, equality, ratios, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
+PAGE = Template.beside(__file__)
 PASSES = (1, 2, 3, 5, 7, 10)
 #: The strength of the penalty, multiplied by the number of training rows.
 L2_ROWS = 1.0
@@ -212,46 +214,43 @@ def content(document: Mapping[str, Any]) -> Content:
     found = Averages(document)
     rows = found.records["corpus"]
     sizes = list(found.timed)
-    grown = significant(sizes[-1] / sizes[0])
-    longer = {name: significant(found.growth(name)) for name in TIMED}
-
+    grown = sizes[-1] / sizes[0]
+    longer = {"lazy": found.growth(LAZY_AVERAGE), "naive": found.growth(NAIVE_AVERAGE)}
     ratios = {
         f"averaged / {CLOCK}": (LAZY_AVERAGE, CLOCK),
         f"{NAIVE_AVERAGE} / lazily": (NAIVE_AVERAGE, LAZY_AVERAGE),
         f"{NAIVE_CENTERED} / {LAZY_CENTERED}": (NAIVE_CENTERED, LAZY_CENTERED),
     }
     return Content(
-        f"With {grown} times as many features a step that also averages all weights takes lazynet "
-        f"{longer[LAZY_AVERAGE]} times as long, where adding every weight to a sum takes "
-        f"{longer[NAIVE_AVERAGE]} times as long.",
+        PAGE("finding", grown=grown, **longer),
         [
-            f"There are {rows['train']:,} rows to learn from and {rows['test']:,} to test on "
-            f"({rows['corpus']['origin']}; {rows['corpus']['features']:,} features, "
-            f"{rows['corpus']['nonzeros_per_example']:.2f} nonzeros in a row on average). Each row "
-            f"is scaled to length one, as is usual for text. {rows['positive']:.1%} of the test "
-            f"rows belong to the positive class. The loss is logistic. Every pass visits the rows "
-            f"in a new order, which is the same for all predictors. The *objective* is the mean "
-            f"loss on the training rows plus the penalty, which leaves out the intercept. The "
-            f"*error* is the share of test rows that are misjudged.",
+            PAGE(
+                "rows",
+                **{name: rows[name] for name in ("train", "test", "positive")},
+                **{name: rows["corpus"][name] for name in ("origin", "features")},
+                nonzeros=rows["corpus"]["nonzeros_per_example"],
+            ),
             "## Dekel's averages and centering",
-            f"The rates are 1 / (l2 t) with l2 = {significant(found.records['curves']['l2'])}, and "
-            f"there is no l1 penalty. SGD and its average ASGD learn from the rows as they are, "
-            f"centered SGD and its average CASGD from centered rows. After {PASSES[-1]} passes "
-            f"*{found.best('objective')}* has the lowest objective and *{found.best('error')}* the "
-            f"lowest error.",
+            PAGE(
+                "averages",
+                l2=found.records["curves"]["l2"],
+                passes=PASSES[-1],
+                objective=found.best("objective"),
+                error=found.best("error"),
+            ),
             curve_table(found),
             "## What averages cost",
-            f"Each row has {found.settings['nonzeros']:g} nonzeros, in columns drawn uniformly. "
-            f"*dense, averaged* is a compiled loop that adds every weight to a sum after every "
-            f"step. *naive CASGD* centers every row and adds every weight to a sum, with NumPy's "
-            f"loops. From {sizes[0]:,} to {sizes[-1]:,} features, {grown} times as many, a step "
-            f"takes {longer[LAZY_AVERAGE]} times as long with the lazy average and "
-            f"{longer[NAIVE_AVERAGE]} times as long with *dense, averaged*, "
-            f"{longer[LAZY_CENTERED]} times as long with CASGD and {longer[NAIVE_CENTERED]} times "
-            f"as long with *naive CASGD*. These are the costs O(d + T k) and O(T d) of T steps on "
-            f"rows of k nonzeros among d features, apart from the latency of memory. The same run "
-            f"compares the averages of each lazy loop with those of its naive loop: they differ by "
-            f"{found.worst_equality:.2g} of the largest average at most.",
+            PAGE(
+                "costs",
+                nonzeros=found.settings["nonzeros"],
+                least=sizes[0],
+                most=sizes[-1],
+                grown=grown,
+                **longer,
+                lazy_centered=found.growth(LAZY_CENTERED),
+                naive_centered=found.growth(NAIVE_CENTERED),
+                worst=found.worst_equality,
+            ),
             Table(
                 ["features", *TIMED, *ratios],
                 [

@@ -1,12 +1,11 @@
 """Study ``claims``: the claims of the papers outside their tables, measured on small problems.
 
 1. Dekel: centered SGD and its average are invariant to a translation of the rows, SGD and its
-   average are not.
-2. Dekel: T steps on rows of k nonzeros among n features cost O(n + T k).
-3. Lipton & Elkan: to bring all weights current whenever the tables are full costs no time to
-   speak of.  The note of 2012: without lazy updates every nonzero weight is visited at every step.
-4. Ma & Zheng, Figure 2: how annealing bends the rejected share as features are purged.
-5. Ma & Zheng: the regret of truncated SGD grows no faster than the square root of the steps.
+   average are not; T steps on rows of k nonzeros among n features cost O(n + T k).
+2. Lipton & Elkan: what it costs to bring all weights current, and to skip weights that are zero.
+3. Ma & Zheng: annealing bends the rejected share as features are purged (Figure 2), and the regret
+   of truncated SGD grows no faster than the square root of the steps.
+4. The claims of ``claims_verdicts``.
 """
 
 from __future__ import annotations
@@ -21,22 +20,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, TruncatedGradient
+from lazynet import (
+    ASGDClassifier,
+    DualNetClassifier,
+    LazyNetClassifier,
+    StabilisedSGDClassifier,
+    TruncatedGradient,
+)
 from lazynet.reference.stabilised import rejected_share
+from paper_repro import published
 from paper_repro.measure import in_turns
 from paper_repro.pages import Template, table
 from paper_repro.planted import planted
 from paper_repro.render import Curves
 from paper_repro.score import Spread, ratios, significant
-from paper_repro.studies import claims_costs
+from paper_repro.studies import claims_verdicts
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
 
 PAGE = Template.beside(__file__)
 SGD, ASGD, CSGD, CASGD = "SGD", "ASGD", "centered SGD", "CASGD"
+STABILISED = "stabilised SGD, informative"
+TIMED = (ASGD, CASGD, STABILISED)
 #: Dekel's predictors: whether the rows are centered, and whether the model is the last iterate.
 PREDICTORS = {SGD: (False, True), ASGD: (False, False), CSGD: (True, True), CASGD: (True, False)}
 LOSS, L2 = "log_loss", 0.01
@@ -70,15 +77,13 @@ def cells(settings: Settings) -> Sequence[Cell]:
     return [
         Cell("translation", partial(translation, settings)),
         Cell("cost", partial(cost, settings), 3.0),
-        Cell("budgets", partial(claims_costs.budgets, settings), 3.0),
         *(
-            Cell(
-                f"zero weights/{strength:g}",
-                partial(claims_costs.zero_weights, settings, strength),
-                9.0,
-            )
-            for strength in claims_costs.STRENGTHS
+            Cell(f"zero weights/{l1:g}", partial(claims_verdicts.zero_weights, settings, l1), 9.0)
+            for l1 in claims_verdicts.STRENGTHS
         ),
+        Cell("orders", partial(claims_verdicts.orders, settings)),
+        Cell("bursts", partial(claims_verdicts.bursts, settings)),
+        Cell("flush", partial(claims_verdicts.flush, settings), 3.0),
         Cell("annealing", annealing),
         *(
             Cell(f"regret/{loss}/{steps}", partial(regret, settings, loss, steps), steps / 4_000)
@@ -137,15 +142,17 @@ def cost(settings: Settings, _: Records) -> Record:
         y = np.where(generator.random(TIMED_ROWS) < 0.5, -1.0, 1.0)
         order = generator.integers(TIMED_ROWS, size=steps)
         for name, center in ((ASGD, False), (CASGD, True)):
-            fits[f"{name}/{what}"] = partial(seconds_of_fit, X, y, order, center)
+            fits[f"{name}/{what}"] = partial(seconds_of, learned, X, y, order, center=center)
+        stabilised = StabilisedSGDClassifier(
+            gravity="informative", n_paths=1, max_iter=-(-steps // TIMED_ROWS), random_state=0
+        )
+        fits[f"{STABILISED}/{what}"] = partial(seconds_of, stabilised.fit, X, y)
     return {"seconds": in_turns(fits, settings.repeats)}
 
 
-def seconds_of_fit(
-    X: sparse.csr_matrix, y: NDArray[np.float64], order: NDArray[np.int64], center: bool
-) -> float:
+def seconds_of(call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
     began = time.perf_counter()
-    learned(X, y, order, center=center)
+    call(*arguments, **options)
     return time.perf_counter() - began
 
 
@@ -215,11 +222,16 @@ class Claims(Measured):
         seconds = self.records["cost"]["seconds"]
         return ratios(seconds[f"{name}/{what}"], seconds[f"{name}/first"])
 
-    def costs_of_budgets(self) -> dict[int, Spread]:
-        """How many times longer a step takes than with tables that never get full, by budget."""
-        seconds = self.records["budgets"]["seconds"]
-        *budgets, never = sorted(map(int, seconds))
-        return {budget: ratios(seconds[str(budget)], seconds[str(never)]) for budget in budgets}
+    def verdicts(self) -> dict[str, str]:
+        """By the key of the entry in ``published.ENTRIES`` what was found of its claim."""
+        found = claims_verdicts.verdicts(self.records)
+        for k, (what, size) in enumerate(LARGER.items()):
+            more = size[k] / (FEATURES, STEPS, NONZEROS)[k]
+            asgd, casgd, stabilised = (self.growth(each, what) for each in TIMED)
+            found[f"cost {what}"] = PAGE("cost", what=what, more=more, asgd=asgd, casgd=casgd)
+            if what == "n":
+                found["complexity"] = PAGE("complexity", more=more, ratio=stabilised)
+        return found
 
     def zero_weights(self) -> dict[float, Record]:
         """The records of the learner that skips zero weights, by l1 = l2."""
@@ -263,6 +275,7 @@ class Claims(Measured):
 
 def page(document: Mapping[str, Any]) -> str:
     measured = Claims(document)
+    verdicts = measured.verdicts()
     return PAGE(
         "page",
         finding=finding(document),
@@ -280,7 +293,10 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=NONZEROS,
         costs=cost_table(measured),
         examples=measured.settings["examples"],
-        **claims_costs.told(measured.costs_of_budgets(), measured.zero_weights()),
+        **{key.replace(" ", "_"): text for key, text in verdicts.items() if "cost" not in key},
+        flush_features=published.FEATURES,
+        flush_nonzeros=claims_verdicts.NONZEROS,
+        zero_weights=claims_verdicts.zero_weights_table(measured.zero_weights()),
         rate=REJECTION_RATE,
         annealing=PAGE("as described" if measured.curves_as_described else "not as described"),
         regrets=table(
@@ -316,7 +332,7 @@ def finding(document: Mapping[str, Any]) -> str:
         holds=PAGE("invariant" if worst <= SAME else "not invariant", worst=worst),
         more=LARGER["n"][0] / FEATURES,
         n=found.growth(CASGD, "n"),
-        tenfold=10,
+        longer=LARGER["T"][1] / STEPS,
         t=found.growth(CASGD, "T"),
     )
 
@@ -324,10 +340,10 @@ def finding(document: Mapping[str, Any]) -> str:
 def cost_table(found: Claims) -> str:
     """How many times longer a fit takes than the first one."""
     rows = [
-        [*(f"{number:,}" for number in size), *(found.growth(name, what) for name in (ASGD, CASGD))]
+        [*(f"{number:,}" for number in size), *(found.growth(name, what) for name in TIMED)]
         for what, size in LARGER.items()
     ]
-    return table(["features n", "steps T", "nonzeros k", ASGD, CASGD], rows)
+    return table(["features n", "steps T", "nonzeros k", *TIMED], rows)
 
 
 def panels(document: Mapping[str, Any]) -> list[Curves]:

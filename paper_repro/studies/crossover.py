@@ -1,7 +1,7 @@
 """Study ``crossover``: at what density dense updates catch up with lazy ones.
 
-Lipton & Elkan say that lazy updates win tremendously "when considerably less than one quarter of
-all features are nonzero".  Here the density goes from a ten-thousandth to 1, in all four tiers.
+Lipton & Elkan say that lazy updates win tremendously where "considerably less than one quarter of
+all features" have nonzero values.  Here the density goes from a ten-thousandth to 1.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import Any
 from paper_repro.competitors import DESCRIPTIONS, TIERS
 from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template
 from paper_repro.render import Content, Curves, Table
 from paper_repro.score import Spread, duration, ratios, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
+PAGE = Template.beside(__file__)
 MOST_FEATURES = 20_000
 DENSITIES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.25, 0.3, 1.0)
 QUARTER, THOUSANDTH = 0.25, 1e-3
@@ -125,8 +127,7 @@ class DensityCurves(Measured):
     def nearest(self, density: float) -> int:
         """The position of the measured density that is nearest to ``density``."""
         return min(
-            range(len(self.densities)),
-            key=lambda i: abs(math.log(self.densities[i] / density)),
+            range(len(self.densities)), key=lambda i: abs(math.log(self.densities[i] / density))
         )
 
     def ratio(self, tier: str, density: float, slow: str, fast: str) -> Spread:
@@ -196,18 +197,14 @@ def content(document: Mapping[str, Any]) -> Content:
         verdicts.append([*row, where(measured.reach(tier, CLOCK)), *leads])
     fast = {lazy: where(measured.reach("compiled", lazy)) for lazy in LAZY}
     return Content(
-        f"Compiled code that updates only the features of an example is faster than compiled code "
-        f"that updates every weight up to a share of {fast[CLOCK]} of the features with lazynet's "
-        f"clock, and up to {fast[TABLES]} with the tables of the paper.",
+        PAGE("finding", clock=fast[CLOCK], tables=fast[TABLES]),
         [
-            'Lipton & Elkan expect lazy updates to win tremendously "when considerably less '
-            'than one quarter of all features are nonzero". Here the share of nonzero features '
-            f"goes from {low:g} to {high:g} of {features:,} features: FoBoS with an elastic net, "
-            "columns drawn uniformly, real values, no weight zero. The weights fit into the "
-            "cache, which is the best case for dense updates. The claim is taken to mean that "
-            "the tables are faster than dense updates, with and without sparse predictions, up "
-            f"to a density of {CONSIDERABLY_LESS:g}, and {TREMENDOUSLY:g} times faster at "
-            f"{thousandth:.2g}.",
+            PAGE(
+                "page",
+                **{"low": low, "high": high, "features": features, "thousandth": thousandth},
+                less=CONSIDERABLY_LESS,
+                times=TREMENDOUSLY,
+            ),
             Table(
                 [
                     "",
@@ -222,9 +219,7 @@ def content(document: Mapping[str, Any]) -> Content:
                 ],
                 verdicts,
             ),
-            f"Of the two dense forms the faster one counts. Each by itself: the densities from "
-            f"which on dense updates are faster, the median over {measured.repeats} rounds and in "
-            f"brackets their range.",
+            PAGE("each", repeats=measured.repeats),
             Table(
                 ["", *(f"{dense}, {lazy}" for dense, lazy in PAIRS)],
                 [

@@ -23,12 +23,14 @@ from paper_repro import machine
 from paper_repro.competitors import TIERS
 from paper_repro.competitors.base import CLOCK, SPARSE_PREDICTIONS, TABLES, Problem
 from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template
 from paper_repro.render import Content, Curves, Table
 from paper_repro.runs import learner, plan, seconds_per_step
-from paper_repro.score import Spread, duration, in_bytes, significant
+from paper_repro.score import Spread, duration, in_bytes
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
+PAGE = Template.beside(__file__)
 FEATURES = tuple(10**k for k in range(4, 9))
 NONZEROS = tuple(4**k for k in range(7))
 #: The third part goes from FEWEST_STEPS to STEPS_PER_EXAMPLE times the examples.
@@ -207,17 +209,19 @@ class Times(Measured):
 def content(document: Mapping[str, Any]) -> Content:
     times = Times(document)
     sizes, last = times.sizes("features"), times.sizes("steps")[-1]
-    clock, tables = times.bytes(last, CLOCK), times.bytes(last, TABLES)
+    held = {
+        f"{told}_{of}": in_bytes(times.bytes(last, name)[of])
+        for told, name in (("clock", CLOCK), ("tables", TABLES))
+        for of in ("weights", "steps")
+    }
+    each = times.bytes(last, TABLES)["steps"] / last
     several = len(times.sizes("nonzeros")) > 1
     lines = {name: times.line(name) for name in BY_NONZEROS} if several else {}
     nonzeros, features = times.settings["nonzeros"], times.settings["features"]
     return Content(
         by_features(times)[0],
         [
-            f"The study times lazynet's engines and, for comparison, NumPy's clock. The rule is "
-            f"FoBoS with an elastic net; columns are drawn uniformly, so that no word comes back "
-            f"more often than another: this is the worst case for caches. The tables give the "
-            f"median over {times.repeats} rounds and, in brackets, the range.",
+            PAGE("page", repeats=times.repeats),
             "## Features",
             by_features(times)[1],
             times.table("features", BY_FEATURES),
@@ -233,12 +237,7 @@ def content(document: Mapping[str, Any]) -> Content:
                 ],
             ),
             "## Steps",
-            f"Each example has one nonzero, there are {features:,} features, and the run stays "
-            f"within the space budget of the tables. After {last:,} steps the tables hold "
-            f"{in_bytes(tables['weights'])} for the weights and {in_bytes(tables['steps'])} for "
-            f"the steps, {significant(tables['steps'] / last)} bytes for each step (the paper "
-            f"counts two floating-point numbers). The clock holds {in_bytes(clock['weights'])} "
-            f"for the weights and {in_bytes(clock['steps'])} for the steps.",
+            PAGE("steps", features=features, last=last, each=each, **held),
             times.table("steps", (CLOCK, TABLES)),
         ],
         [
@@ -276,16 +275,12 @@ def by_features(times: Times) -> tuple[str, str]:
     """The finding, and what the table of features shows; sizes may not fit into memory."""
     sizes = times.sizes("features")
     if len(sizes) < 2:
-        return "Too few sizes fit into memory to tell how a step grows with the features.", ""
-    grown = significant(sizes[-1] / sizes[0])
-    longer = {name: significant(times.growth("features", name)) for name in BY_FEATURES}
+        return PAGE("too few"), ""
+    clock, tables, dense = (
+        times.growth("features", name) for name in (CLOCK, TABLES, SPARSE_PREDICTIONS)
+    )
+    more = {"nonzeros": times.settings["nonzeros"], "least": sizes[0], "most": sizes[-1]}
     return (
-        f"With {grown} times as many features lazynet takes {longer[CLOCK]} times as long for an "
-        f"example with as many words as before, where code that updates every weight takes "
-        f"{longer[SPARSE_PREDICTIONS]} times as long.",
-        f"Each example has {times.settings['nonzeros']:g} nonzeros on average. From {sizes[0]:,} "
-        f"to {sizes[-1]:,} features an example takes {longer[CLOCK]} times as long with the clock, "
-        f"{longer[TABLES]} times as long with the tables and {longer[SPARSE_PREDICTIONS]} times as "
-        f"long with dense updates and sparse predictions. All three wait for the memory once the "
-        f"weights outgrow the caches; the two lazy engines do no more work than with few features.",
+        PAGE("finding", grown=sizes[-1] / sizes[0], clock=clock, dense=dense),
+        PAGE("features", clock=clock, tables=tables, dense=dense, **more),
     )

@@ -6,8 +6,7 @@ logistic loss.  The study measures
 
 1. test error, nonzeros, and Cohen's kappa of the features that two runs choose;
 2. the number of nonzeros over the last updates of a run (the paper's Figure 1);
-3. what the stability threshold pi0 and the annealing gamma change, with all else as tuned;
-4. the time of a step of a burst against the number of features.
+3. what the stability threshold pi0 and the annealing gamma change, with all else as tuned.
 
 Stabilised truncated SGD is two algorithms: the one that ``lazynet.reference.stabilised``
 reconstructs from the text of the paper, and the one that the program of its authors computes

@@ -241,8 +241,7 @@ def _released(loss: str, parameters: Parameters) -> ReleasedClassifier:
 METHODS: dict[str, Method] = {
     SGD: Method(_at_falling_rates(lazynet.SGD), _rate),
     TRUNCATED: Method(
-        _at_falling_rates(partial(lazynet.TruncatedGradient, period=PERIOD)),
-        _penalised,
+        _at_falling_rates(partial(lazynet.TruncatedGradient, period=PERIOD)), _penalised
     ),
     FOBOS: Method(_at_falling_rates(lazynet.FoBoS), _penalised),
     RDA: Method(_dual_averaging, _averaged),

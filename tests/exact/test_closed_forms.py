@@ -21,6 +21,7 @@ from lazynet.reference.closed_forms import (
     l2_gap_sgd,
     printed_theorem_1_eq_13,
     printed_theorem_1_proof,
+    printed_theorem_1_statement,
     repeated,
     theorem_1,
     theorem_2,
@@ -143,10 +144,14 @@ def test_printed_proof_shrinks_too_little_by_at_most_l1_l2_sum_eta_squared(gap):
     [(1e-4, 1e-3, 10_000, "2.5e-07"), (1e-2, 0.1, 100, "2.1e-03")],
 )
 def test_size_of_the_error_of_theorem_1(l1, l2, n_steps, excess):
-    """From w = 1, rates 0.5 / sqrt(t + 1): four figures show only the second excess (E1)."""
+    """From w = 1, rates 0.5 / sqrt(t + 1): four figures show only the second excess (E1).
+
+    They always show the error of Eq. 10, which lacks l1 (E2).
+    """
     gap = 1.0, [0.5 / math.sqrt(t + 1) for t in range(n_steps)], l1, l2
     relative = printed_theorem_1_proof(*gap) / true_sgd(*gap) - 1
     assert f"{relative:.1e}" == excess
+    assert abs(printed_theorem_1_statement(*gap) / true_sgd(*gap) - 1) > 0.1
 
 
 def eq_12(x, etas, l1, l2, first, last):
@@ -180,6 +185,7 @@ def test_E7_products_that_are_not_positive():
     beyond = F(8), [F(3), F(3)], F(1), F(1)
     assert true_sgd(*beyond) == 0
     assert theorem_1(*beyond) == 35
+    assert printed_theorem_1_statement(*beyond) == printed_theorem_1_proof(*beyond) == 26
     with pytest.raises(ZeroDivisionError):
         theorem_1(F(8), [F(1), HALF], F(1), F(1))
 

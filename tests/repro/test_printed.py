@@ -4,6 +4,7 @@ import copy
 import re
 
 import pytest
+from support import ROOT
 
 from paper_repro import printed
 from paper_repro.__main__ import main
@@ -100,3 +101,64 @@ def test_without_results_an_entry_says_so():
     assert {key for key in texts if key not in unmeasured} == {
         key for key, finder in FINDERS.items() if finder.__name__ == "<lambda>"
     }
+
+
+#: The quotations of the papers, word by word as they were compared with the texts.
+QUOTED = {
+    "considerably less than one quarter of all features",  # Lipton & Elkan, section 7
+    "cannot be directly applied to AdaGrad",  # Lipton & Elkan, footnote 3
+    "the loss",  # Lipton & Elkan, section 2, of F_i
+    "t'th harmonic number",  # Dekel, Algorithm 2, line 11
+    "Sparse Features and L2 Regularization",  # the title of the note of 2012
+}
+#: Words of the errata that are no quotations.
+OWN = {"then", "version 3", "not equal"}
+
+
+def test_every_quotation_was_compared_with_the_texts():
+    """A text in quotation marks on a page about the papers is a known quotation."""
+    pages = [*(ROOT / "paper_repro").glob("**/*.md"), ROOT / "docs" / "errata.md"]
+    found = set()
+    for path in pages:
+        text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text("utf-8"), flags=re.DOTALL)
+        found |= set(re.findall(r'"([^"]*)"', text.replace("\n", " ")))
+    assert found == QUOTED | OWN
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["dynamic programming", "constant space", "flush", "skipping zeros", "AdaGrad", "Carpenter",
+     "average stabler", "losses", "Dekel's lemma", "complexity", "growing bursts"],
+)  # fmt: skip
+def test_a_claim_is_measured_implemented_or_missing(key, committed):
+    """The first word says which, and a page or a file shows it."""
+    found = found_of(entry(key), Committed(*committed))
+    assert re.match("measured|implemented|missing", found.reproduced)
+    assert found.page or found.reproduced.startswith("missing")
+
+
+def test_an_upper_bound_is_no_reproduction(committed):
+    """Figure 1 of Ma & Zheng: the bound is judged, and not counted as a measurement."""
+    documents, below = copy.deepcopy(committed)
+    assert not entry("oscillation").repeatable
+    found = found_of(entry("oscillation"), Committed(documents, below))
+    assert found.factor is None
+    assert found.reproduced.startswith("the bound holds")
+    updates = below["dexter"]["stability"]["records"]["updates/hinge/truncated gradient"]
+    updates["nonzeros"][-1] = 20_000
+    found = found_of(entry("oscillation"), Committed(documents, below))
+    assert found.reproduced.startswith("THE BOUND DOES NOT HOLD")
+
+
+def test_the_count_of_reproduced_measurements_follows_from_the_results(committed):
+    """Another ratio changes the first sentence of the page."""
+    documents, below = copy.deepcopy(committed)
+    before = printed.page(documents, below).split("\n")[2]
+    for key, record in documents["table"]["records"].items():
+        if key.startswith("dicts/fobos/round"):
+            record["lazy, tables"] *= 100
+    after = printed.page(documents, below).split("\n")[2]
+    count = re.compile(r"factor of \S+: (\d+) of the (\d+) measurements")
+    (reproduced, n), (fewer, same_n) = (map(int, count.search(t).groups()) for t in (before, after))
+    assert same_n == n
+    assert fewer < reproduced

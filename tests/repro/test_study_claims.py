@@ -1,5 +1,7 @@
 """Study claims measures what the papers claim beside their tables, and says what fails."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,7 @@ from support.studies import tiny_run
 
 from paper_repro.competitors.base import Problem
 from paper_repro.competitors.dicts import NonzeroWeights, SparsePredictions
-from paper_repro.studies import STUDIES, claims, claims_costs
+from paper_repro.studies import STUDIES, claims, claims_verdicts
 from paper_repro.studies.claims import CASGD, SAME, Claims
 from paper_repro.study import Settings
 
@@ -19,8 +21,8 @@ def document(tmp_path_factory):
         patch.setattr(claims, "STEPS", 1_000)
         larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
         patch.setattr(claims, "LARGER", larger)
-        patch.setattr(claims_costs, "BUDGETS", (10, 100, 2**27))
-        patch.setattr(claims_costs, "STEPS", 1_000)
+        patch.setattr(claims_verdicts, "EPOCH", 1_000)
+        patch.setattr(claims_verdicts, "ORDERS", 3)
         patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
         patch.setattr(claims, "REGRET_FEATURES", 1_000)
         out = tmp_path_factory.mktemp("claims")
@@ -42,7 +44,7 @@ def test_skipping_zero_weights_gives_the_same_weights(document, monkeypatch):
     monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
     page = claims.page(document)
     found = Claims(document).zero_weights()
-    assert list(found) == list(claims_costs.STRENGTHS)
+    assert list(found) == list(claims_verdicts.STRENGTHS)
     for strength, record in found.items():
         assert set(record["same"]) == set(record["seconds"])
         assert max(same["relative"] for same in record["same"].values()) <= 1e-10
@@ -72,3 +74,29 @@ def test_curves_and_regret_are_judged(document):
     for loss in claims.REGRET_LOSSES:
         for steps, regret in found.regrets(loss).items():
             assert 0 < regret < found.bounds(loss)[steps]
+
+
+def test_verdicts_follow_from_the_records(document):
+    """Each verdict turns if its records do."""
+    before = Claims(document).verdicts()
+    changed = copy.deepcopy(document)
+    records = changed["records"]
+    for record in records["orders"].values():
+        record[claims_verdicts.VARIANCE].reverse()
+    records["bursts"]["stages"][-1][0] = 1
+    records["flush"]["flush"] = list(records["flush"]["epoch"])
+    after = Claims(changed).verdicts()
+    assert set(before) == set(after)
+    for key, turned in {"average stabler": True, "growing bursts": False, "flush": False}.items():
+        assert after[key].startswith("It holds" if turned else "It does not hold"), key
+    assert before["growing bursts"].startswith("It holds")
+    assert before["average stabler"].startswith("It does not hold")
+
+
+def test_the_average_and_the_last_iterate_are_compared_under_the_same_orders(document):
+    """The last step moves the average less than the last iterate, in every setting."""
+    orders = document["records"]["orders"]
+    assert len(orders) == len(claims_verdicts.L2) * len(claims_verdicts.PASSES)
+    for record in orders.values():
+        last, average = record[claims_verdicts.STEP]
+        assert 0 < average < last
