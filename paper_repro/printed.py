@@ -17,7 +17,7 @@ from paper_repro.pages import Template, paragraphs, table
 from paper_repro.published import ENTRIES, REPOSITORY, TEXTS, Printed
 from paper_repro.results import write_whole
 from paper_repro.score import significant
-from paper_repro.studies.table import REPRODUCED, is_reproduced
+from paper_repro.studies.table_verdicts import REPRODUCED, is_reproduced
 
 PAGE = Template.beside(__file__)
 NAME = "printed"

@@ -26,7 +26,8 @@ from paper_repro.studies.claims import (
 )
 from paper_repro.studies.crossover import THOUSANDTH, DensityCurves
 from paper_repro.studies.scaling import Times
-from paper_repro.studies.table import TierTimes, groups, is_alike, is_reproduced
+from paper_repro.studies.table import TierTimes, all_groups
+from paper_repro.studies.table_verdicts import is_alike, is_reproduced
 
 PAGE = Template.beside(__file__)
 
@@ -124,7 +125,7 @@ def stated(found: Committed, entry: Printed) -> Found:
 @finds("figures")
 def figures(found: Committed, _: Printed) -> Found:
     times = TierTimes(found.of("table"))
-    records = [times.equal(*group)["against dense"][TABLES] for group in groups()]
+    records = [times.equal(*group)["against dense"][TABLES] for group in all_groups()]
     return Found(
         PAGE(
             "figures",
