@@ -37,7 +37,7 @@ class Turn:
         self.position: int | None = None
 
     def __call__(self) -> float:
-        """Processor seconds per example; the first call determines how many examples make a turn."""
+        """Processor seconds per example; the first call determines the examples of a turn."""
         if self.position is None:
             self.learner.begin()
             self.position = 0

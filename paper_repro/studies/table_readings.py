@@ -40,10 +40,12 @@ def times_since(measured: TierTimes) -> dict[str, float]:
 def verdict_of_loops(found: Reproduction) -> str:
     """How many of version 3's ratios lie between the two loops, and how many each reproduces."""
     of = found.of
-    between = PAGE("all between") if found.between == of else ""
+    between = PAGE("all between", of=of)
+    if found.between < of:
+        between = PAGE("some between", between=found.between, outside=found.outside)
     return PAGE(
         "verdict",
-        between=between or PAGE("some between", between=found.between, of=of),
+        between=between,
         looked_up=found.looked_up,
         spread_out=found.spread_out,
         of=of,
@@ -77,6 +79,7 @@ def readings(measured: TierTimes, found: Reproduction) -> str:
         reproduced=REPRODUCED,
         within="\n".join(_within(ratio, found) for ratio in _ratios(found)),
         by_some=found.by_some,
+        by_itself=sum(tier in READINGS for tier in found.by_itself),
         of=found.of,
     )
 

@@ -53,8 +53,8 @@ class Reproduction(NamedTuple):
     """What README says of the papers' table.
 
     The counts are of version 3's ratios, of which there are ``of``: those that are reproduced by
-    the loop that looks every element up, by the loop that spreads the row out first, and by some
-    reading; and those that lie between the two loops.
+    the loop that looks every element up, by the loop that spreads the row out first, and by at
+    least one loop or reading; and those that lie between the two loops.
     """
 
     rows: list[Compared]
@@ -62,7 +62,11 @@ class Reproduction(NamedTuple):
     spread_out: int
     by_some: int
     between: int
+    #: The greatest factor from a printed ratio that is not between to the nearer loop; else 1.
+    outside: float
     of: int
+    #: The loops and readings that reproduce all of them.
+    by_itself: list[str]
 
 
 def printed_ratio(tier: str, rule: str, slow: str) -> float | None:
@@ -101,17 +105,24 @@ def reproduction(document: Mapping[str, Any]) -> Reproduction:
     }
     spread, looked_up = by_loop["scipy"], by_loop[PLAINEST]
 
-    def within(ratio: tuple[str, str]) -> bool:
+    def outside(ratio: tuple[str, str]) -> float:
         low, high = sorted((spread[ratio].factor, looked_up[ratio].factor))
-        return low <= 1.0 <= high
+        return max(low, 1.0 / high, 1.0)
 
+    distances = [outside(ratio) for ratio in spread]
     return Reproduction(
         rows=rows,
         looked_up=sum(each.reproduced for each in looked_up.values()),
         spread_out=sum(each.reproduced for each in spread.values()),
         by_some=sum(any(found[ratio].reproduced for found in by_loop.values()) for ratio in spread),
-        between=sum(map(within, spread)),
+        between=distances.count(1.0),
+        outside=max(distances),
         of=len(spread),
+        by_itself=[
+            tier
+            for tier, found in by_loop.items()
+            if all(each.reproduced for each in found.values())
+        ],
     )
 
 
