@@ -1,7 +1,9 @@
 """Side-by-side timing on machines that are shared and noisy.
 
 Competitors take turns within each repeat, so that a slow moment of the machine slows all of them.
-Ratios are taken within a repeat; pages give the median and the range of the ratios.
+Ratios are taken within a repeat; pages give the median and the range of the ratios.  A turn is
+measured in processor time, so that the time for which other programs had the processor does not
+count.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class Turn:
         self.position: int | None = None
 
     def __call__(self) -> float:
-        """Seconds per example; the first call determines how many examples make a turn."""
+        """Processor seconds per example; the first call determines the examples of a turn."""
         if self.position is None:
             self.learner.begin()
             self.position = 0
@@ -50,13 +52,13 @@ class Turn:
         return max(1, round(examples * self.seconds / took))
 
     def _go_on(self, examples: int) -> float:
-        """Seconds that the next ``examples`` examples take."""
+        """Processor seconds that the next ``examples`` examples take."""
         took, position, left = 0.0, self.position or 0, examples
         while left:
             stop = min(position + left, self.learner.n_rows)
-            began = time.perf_counter()
+            began = time.process_time()
             self.learner.learn(position, stop)
-            took += time.perf_counter() - began
+            took += time.process_time() - began
             left -= stop - position
             position = stop % self.learner.n_rows
         self.position = position

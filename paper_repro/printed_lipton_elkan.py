@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.competitors import DESCRIPTIONS, PLAINEST, RULES, TIERS
 from paper_repro.competitors.base import DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.competitors.compiled import LAZY_CENTERED, NAIVE_CENTERED
 from paper_repro.found import ERRATA, Committed, Found, finds, link, number_of, told
 from paper_repro.pages import Template
-from paper_repro.published import EARLY, PUBLISHED, Printed
-from paper_repro.score import duration, significant
+from paper_repro.published import EARLY, Printed
+from paper_repro.score import Spread, duration, significant
 from paper_repro.studies.accuracy import GAP_PENALTIES, UNWATCHED, gap_key, unwatched_key
 from paper_repro.studies.averaging import ASGD as AVERAGE
 from paper_repro.studies.averaging import PASSES, Averages
@@ -18,7 +18,8 @@ from paper_repro.studies.averaging import SGD as LAST
 from paper_repro.studies.claims import ASGD, CASGD, Claims
 from paper_repro.studies.crossover import THOUSANDTH, DensityCurves
 from paper_repro.studies.scaling import Times
-from paper_repro.studies.table import TierTimes, groups, is_alike, is_reproduced
+from paper_repro.studies.table import TierTimes, all_groups
+from paper_repro.studies.table_verdicts import is_alike, is_reproduced
 
 PAGE = Template.beside(__file__)
 
@@ -55,6 +56,9 @@ def shape(found: Committed, entry: Printed) -> Found:
 
 # --- times and ratios --------------------------------------------------------------------------
 
+#: Version 3 does not show its loop over SciPy rows.  The plainest one is first, and is counted.
+VERSION_3_LOOPS = (PLAINEST, "scipy")
+
 
 def _compared(times: TierTimes, words: str, factor: float) -> Found:
     """A figure with the printed one, unless the rows have another shape than the paper's."""
@@ -76,8 +80,9 @@ def seconds(found: Committed, entry: Printed) -> Found:
     times = TierTimes(found.of("table"))
     rule, kind = entry.key.split()
     name = {"lazy": TABLES, "dense": DENSE, "sparse": SPARSE_PREDICTIONS}[kind]
-    value = times.median("scipy", rule, name)
-    return _compared(times, duration(value), value / number_of(entry))
+    looked_up, spread_out = (times.median(tier, rule, name) for tier in VERSION_3_LOOPS)
+    words = PAGE("both loops", looked_up=duration(looked_up), spread_out=duration(spread_out))
+    return _compared(times, words, looked_up / number_of(entry))
 
 
 @finds(
@@ -87,16 +92,26 @@ def seconds(found: Committed, entry: Printed) -> Found:
 def ratio(found: Committed, entry: Printed) -> Found:
     times = TierTimes(found.of("table"))
     if entry.text == EARLY:
-        tier, rule, slow = "dicts", "fobos", SPARSE_PREDICTIONS
-    else:
-        rule, kind, _ = entry.key.split()
-        tier, slow = "scipy", DENSE if kind == "dense" else SPARSE_PREDICTIONS
-    spread = times.ratio(tier, rule, slow, TABLES)
-    factor = spread.median / number_of(entry)
+        spread = times.ratio("dicts", "fobos", SPARSE_PREDICTIONS, TABLES)
+        factor = spread.median / number_of(entry)
+        return _compared(times, _judged(times, spread, number_of(entry)), factor)
+    rule, kind, _ = entry.key.split()
+    slow = DENSE if kind == "dense" else SPARSE_PREDICTIONS
+    looked_up, spread_out = (times.ratio(tier, rule, slow, TABLES) for tier in VERSION_3_LOOPS)
+    words = PAGE(
+        "both loops",
+        looked_up=_judged(times, looked_up, number_of(entry)),
+        spread_out=_judged(times, spread_out, number_of(entry)),
+    )
+    return _compared(times, words, looked_up.median / number_of(entry))
+
+
+def _judged(times: TierTimes, ratio: Spread, printed: float) -> str:
+    """The ratio with the verdict on it; rows of another shape have none."""
     if not is_alike(times):
-        return _compared(times, f"{spread} times", factor)
-    judged = "reproduced" if is_reproduced(factor) else "not reproduced"
-    return _compared(times, f"{spread} times: {judged}", factor)
+        return f"{ratio} times"
+    judged = "reproduced" if is_reproduced(ratio.median / printed) else "not reproduced"
+    return f"{ratio} times, {judged}"
 
 
 @finds("stated ratio", "stated sparse ratio")
@@ -104,10 +119,12 @@ def stated(found: Committed, entry: Printed) -> Found:
     """The greater of the ratios of SGD and FoBoS, which have separate rows in the table."""
     slow = DENSE if entry.key == "stated ratio" else SPARSE_PREDICTIONS
     times = TierTimes(found.of("table"))
-    best = max(
-        times.ratio(tier, rule, slow, TABLES).median for tier, rule in PUBLISHED if tier == "scipy"
+    looked_up, spread_out = (
+        significant(max(times.ratio(tier, rule, slow, TABLES).median for rule in RULES))
+        for tier in VERSION_3_LOOPS
     )
-    return Found(PAGE("greater of two", ratio=best), link("table"))
+    words = PAGE("both loops", looked_up=f"{looked_up} times", spread_out=f"{spread_out} times")
+    return Found(PAGE("greater of two", both=words), link("table"))
 
 
 # --- claims outside the table ------------------------------------------------------------------
@@ -116,7 +133,7 @@ def stated(found: Committed, entry: Printed) -> Found:
 @finds("figures")
 def figures(found: Committed, _: Printed) -> Found:
     times = TierTimes(found.of("table"))
-    records = [times.equal(*group)["against dense"][TABLES] for group in groups()]
+    records = [times.equal(*group)["against dense"][TABLES] for group in all_groups()]
     return Found(
         PAGE(
             "figures",

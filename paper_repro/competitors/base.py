@@ -65,15 +65,21 @@ def slope(prediction: float, label: float) -> float:
     return -label / (1.0 + math.exp(margin))
 
 
+def as_array(weights: Any) -> NDArray[np.float64]:
+    """A copy of weights in a list, an array or a SciPy vector."""
+    return weights.toarray() if sparse.issparse(weights) else np.array(weights)
+
+
 def table_weights(w: Any, psi: Any, P: Any, B: Any) -> NDArray[np.float64]:
     """All weights, brought current from the tables of Lipton & Elkan."""
-    w, psi, P, B = (np.asarray(each) for each in (w, psi, P, B))
+    w, psi, P, B = (as_array(each) for each in (w, psi, P, B))
     magnitudes = np.abs(w) * (P[-1] / P[psi]) - P[-1] * (B[-1] - B[psi])
     return np.copysign(np.maximum(magnitudes, 0.0), w)
 
 
 def clock_weights(stored: Any, scale: float, shift: float) -> NDArray[np.float64]:
     """All weights, brought current from the clock."""
+    stored = as_array(stored)
     magnitudes = np.maximum(np.abs(stored) - shift, 0.0) * scale
     return np.copysign(magnitudes, stored)
 

@@ -1,8 +1,9 @@
 """Study ``table``: how many times faster are lazy updates than dense ones, like for like?
 
-Lipton & Elkan's timing tables are rerun in four tiers of implementation, from dictionaries in pure
+Lipton & Elkan's timing tables are rerun in tiers of implementation, from dictionaries in pure
 Python to compiled code.  In each tier a lazy learner takes turns with a dense one that computes the
-same weights, and the weights are compared.
+same weights, and the weights are compared.  ``table_lookup`` has the tiers that look every element
+of a SciPy row up, and ``table_verdicts`` judges the ratios.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from paper_repro.competitors import DESCRIPTIONS, RULES, TIERS
+from paper_repro.competitors import PLAINEST, READINGS, RULES, TIERS
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
@@ -30,8 +30,20 @@ from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
-from paper_repro.published import IDEAL, PUBLISHED
-from paper_repro.score import Spread, equality, significant
+from paper_repro.score import Spread, ratios
+from paper_repro.studies.table_lookup import (
+    LARGER,
+    LOOKED_UP,
+    SHARED,
+    TURN,
+    compared,
+    extrapolated,
+    learner_name,
+    learners,
+    same_weights,
+    shares,
+    weights_after,
+)
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: Converted rows of the interpreted tiers are large: ten kilobytes each as dictionaries.
@@ -41,12 +53,8 @@ MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
 EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
 #: Bytes of an array that outgrows the caches of today's processors.
 UNCACHED = 2**30
-#: A ratio is called reproduced if its share of the ideal is within the first factor of the printed
-#: share, and of the same order within the second.
-REPRODUCED, SAME_ORDER = 1.5, 3.0
-#: The printed ratios are compared only if the ideal of the corpus is within this factor of the
-#: paper's.
-ALIKE = 1.5
+#: The tiers of the page, of which ``PLAINEST`` stands for all readings.
+SHOWN = ("dicts", "scipy", PLAINEST, "numpy", "compiled")
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -55,27 +63,25 @@ def cells(settings: Settings) -> Sequence[Cell]:
     cells = [
         Cell("corpus", lambda _: bench.corpus().statistics(), 5.0),
         Cell("memory bandwidth", lambda _: bench.bandwidth(), 2.0),
-        Cell("element of a row", lambda _: bench.element_of_a_row()),
     ]
     for tier, competitors in TIERS.items():
         for rule in RULES:
-            group = f"{tier}/{rule}"
-            round_cost = len(competitors) * turn
-            cells.append(
-                Cell(f"{group}/warm-up", partial(bench.warm_up, tier, rule), 2 * round_cost)
-            )
-            cells += [
-                Cell(f"{group}/round {k}", partial(bench.round, tier, rule, k), round_cost)
-                for k in range(1, settings.repeats + 1)
-            ]
+            cells += bench.rounds(tier, rule, len(competitors) * turn)
             cells.append(
                 Cell(
-                    f"{group}/same weights",
+                    f"{tier}/{rule}/same weights",
                     partial(bench.same_weights, tier, rule),
                     2 * EQUALITY_TURNS * turn,
                 )
             )
         cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
+    cells.append(Cell(f"{LOOKED_UP}/shares", lambda _: shares(bench.corpus().X)))
+    for rule in RULES:
+        learners_of_all = sum(map(len, READINGS.values())) + len(SHARED)
+        cells += bench.rounds(LOOKED_UP, rule, learners_of_all * TURN * turn)
+        cells.append(
+            Cell(f"{LOOKED_UP}/{rule}/same weights", partial(bench.same_weights_looked_up, rule))
+        )
     return cells
 
 
@@ -113,6 +119,14 @@ class Workbench:
     def make(self, tier: str, rule: str, name: str, rows: int) -> Competitor:
         return TIERS[tier][name](self.start(rule).first(rows))
 
+    def rounds(self, tier: str, rule: str, cost: float) -> list[Cell]:
+        """The cells of a group, given about how many seconds a round takes."""
+        group = f"{tier}/{rule}"
+        return [Cell(f"{group}/warm-up", partial(self.warm_up, tier, rule), 2 * cost)] + [
+            Cell(f"{group}/round {k}", partial(self.round, tier, rule, k), cost)
+            for k in range(1, self.settings.repeats + 1)
+        ]
+
     def warm_up(self, tier: str, rule: str, _: Records) -> Record:
         """Examples in a turn of each competitor; nothing else is recorded."""
         self.begin_group(tier, rule)
@@ -123,11 +137,13 @@ class Workbench:
     def begin_group(self, tier: str, rule: str) -> None:
         """Make the competitors of a group; only one group at a time is in memory."""
         self._turns.clear()
-        rows = self.available(tier)
-        self._turns = {
-            name: Turn(self.make(tier, rule, name, rows), self.settings.seconds)
-            for name in TIERS[tier]
-        }
+        seconds = self.settings.seconds
+        if tier == LOOKED_UP:
+            made, seconds = learners(self.start(rule)), TURN * seconds
+        else:
+            rows = self.available(tier)
+            made = {name: self.make(tier, rule, name, rows) for name in TIERS[tier]}
+        self._turns = {name: Turn(learner, seconds) for name, learner in made.items()}
         self._group = (tier, rule)
 
     def round(self, tier: str, rule: str, repeat: int, records: Records) -> Record:
@@ -147,24 +163,13 @@ class Workbench:
         wanted = int(EQUALITY_TURNS * self.settings.seconds / dense_rate)
         rows = min(max(least, min(most, wanted)), self.available(tier))
 
-        def weights(learner: Competitor) -> NDArray[np.float64]:
-            learner.begin()
-            learner.learn(0, rows)
-            return learner.weights()
+        found = {name: weights_after(self.make(tier, rule, name, rows)) for name in TIERS[tier]}
+        compiled = weights_after(CompiledDense(self.start(rule).first(rows)))
+        return compared(found, compiled, tier, rule) | {"rows": rows}
 
-        found = {name: weights(self.make(tier, rule, name, rows)) for name in TIERS[tier]}
-        compiled = weights(CompiledDense(self.start(rule).first(rows)))
-        return {
-            "rows": rows,
-            "against dense": {
-                name: equality(found[name], found[DENSE], f"{tier}, {rule}: {name} and {DENSE}")
-                for name in found
-                if name != DENSE
-            },
-            "against compiled": equality(
-                found[DENSE], compiled, f"{rule}: {DENSE} in {tier} and compiled"
-            ),
-        }
+    def same_weights_looked_up(self, rule: str, _: Records) -> Record:
+        """The same comparison in every reading, over the weights of the share."""
+        return dict(same_weights(self.start(rule), rule))
 
     def empty_rows(self, tier: str, _: Records) -> Record:
         """Seconds per example of the lazy learners when examples have no features at all."""
@@ -182,25 +187,13 @@ class Workbench:
             found = []
             for _ in range(self.settings.repeats + 1):
                 passes = max(1, int(2e7 / size))
-                began = time.perf_counter()
+                began = time.process_time()
                 for _ in range(passes):
                     np.multiply(array, 1.0, out=array)
-                found.append(16 * size * passes / (time.perf_counter() - began))
+                found.append(16 * size * passes / (time.process_time() - began))
             return found[1:]
 
         return {"weights": measure(self.corpus().X.shape[1]), "memory": measure(UNCACHED // 8)}
-
-    def element_of_a_row(self) -> Record:
-        """Seconds to look up one element of a row of a SciPy matrix by its index."""
-        row = self.corpus().X[0]
-        wanted = range(0, row.shape[1], max(1, row.shape[1] // 2000))
-        found = []
-        for _ in range(self.settings.repeats):
-            began = time.perf_counter()
-            for j in wanted:
-                row[0, j]
-            found.append((time.perf_counter() - began) / len(wanted))
-        return {"seconds": found}
 
 
 # --- reading what was measured ---------------------------------------------------------------
@@ -214,21 +207,36 @@ class TierTimes(Measured):
         self.corpus = self.records["corpus"]
         #: All features by the nonzeros of an example.
         self.ideal: float = self.corpus["features_per_nonzero"]
+        #: The rows and features that dense updates visit where elements are looked up.
+        self.shares = self.records[f"{LOOKED_UP}/shares"]
 
     def seconds(self, tier: str, rule: str, name: str) -> list[float]:
         """Seconds per example, round by round."""
-        return self.rounds(f"{tier}/{rule}", name)
+        if tier not in READINGS:
+            return self.rounds(f"{tier}/{rule}", name)
+        if name not in SHARED:
+            return self.rounds(f"{LOOKED_UP}/{rule}", learner_name(tier, name))
+        return self.on_share(tier, rule, name, LARGER)
+
+    def on_share(self, tier: str, rule: str, name: str, part: str) -> list[float]:
+        """Seconds per example, extrapolated from a share of the features."""
+        seconds = self.rounds(f"{LOOKED_UP}/{rule}", learner_name(tier, name, part))
+        return extrapolated(seconds, self.shares[part], self.corpus["features"])
 
     def median(self, tier: str, rule: str, name: str) -> float:
         return Spread.of(self.seconds(tier, rule, name)).median
 
     def ratio(self, tier: str, rule: str, slow: str, fast: str) -> Spread:
-        return self.round_ratios(f"{tier}/{rule}", slow, fast)
+        return ratios(self.seconds(tier, rule, slow), self.seconds(tier, rule, fast))
 
     def examples(self, tier: str, rule: str, name: str) -> int:
+        if tier in READINGS:
+            tier, name = LOOKED_UP, learner_name(tier, name)
         return int(self.records[f"{tier}/{rule}/warm-up"][name])
 
     def equal(self, tier: str, rule: str) -> Record:
+        if tier in READINGS:
+            return self.records[f"{LOOKED_UP}/{rule}/same weights"][tier]
         return self.records[f"{tier}/{rule}/same weights"]
 
     def per_feature(self, tier: str, name: str = SPARSE_PREDICTIONS) -> float:
@@ -248,48 +256,14 @@ class TierTimes(Measured):
 
 
 def groups() -> Iterator[tuple[str, str]]:
-    for tier in TIERS:
+    """The tiers and rules of the page."""
+    for tier in SHOWN:
         for rule in RULES:
             yield tier, rule
 
 
-class PrintedRatio(NamedTuple):
-    """A printed ratio with the ratio found here; ``factor`` is the quotient of their shares."""
-
-    where: str
-    ratio: float
-    found: Spread
-    factor: float
-
-
-def printed_ratios(measured: TierTimes) -> Iterator[PrintedRatio]:
-    for (tier, rule), printed in PUBLISHED.items():
-        for label, slow, ratio in (
-            ("dense updates", DENSE, printed.dense_ratio),
-            ("dense updates with sparse predictions", SPARSE_PREDICTIONS, printed.sparse_ratio),
-        ):
-            if ratio is None:
-                continue
-            found = measured.ratio(tier, rule, slow, TABLES)
-            factor = (found.median / measured.ideal) / (ratio / IDEAL)
-            yield PrintedRatio(
-                f"{DESCRIPTIONS[tier]}, {RULES[rule]}, {label}", ratio, found, factor
-            )
-
-
-def is_alike(measured: TierTimes) -> bool:
-    """Whether the printed ratios can be compared with those of this corpus."""
-    return 1 / ALIKE <= measured.ideal / IDEAL <= ALIKE
-
-
-def is_reproduced(factor: float) -> bool:
-    return max(factor, 1 / factor) <= REPRODUCED
-
-
-def verdict(factor: float) -> str:
-    """The verdict in words on a factor: the share of the ideal found here by the printed share."""
-    size = max(factor, 1 / factor)
-    change = f"{significant(size, 2)} times {'larger' if factor > 1 else 'smaller'}"
-    if is_reproduced(factor):
-        return f"reproduced ({change})"
-    return f"not reproduced ({change}{', of the same order' if size < SAME_ORDER else ''})"
+def all_groups() -> Iterator[tuple[str, str]]:
+    """The tiers and rules whose weights are compared: every reading is one."""
+    for tier in (*TIERS, *READINGS):
+        for rule in RULES:
+            yield tier, rule

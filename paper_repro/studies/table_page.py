@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paper_repro.competitors import DESCRIPTIONS, RULES, TIERS
+from paper_repro.competitors import DESCRIPTIONS, PLAINEST, READINGS, RULES, TIERS
 from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.pages import Template
-from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED, STATED_EARLY_RATIO
+from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.render import Dots
 from paper_repro.runs import ETA0, L1, L2
 from paper_repro.score import SAME, Spread, coverage, duration
-from paper_repro.studies.table import (
-    UNCACHED,
-    TierTimes,
-    groups,
+from paper_repro.studies.table import SHOWN, UNCACHED, TierTimes, all_groups, groups
+from paper_repro.studies.table_readings import readings, times_since, verdict_of_loops
+from paper_repro.studies.table_verdicts import (
+    REPRODUCED,
+    Reproduction,
     is_alike,
-    printed_ratios,
+    printed_ratio,
+    reproduction,
     verdict,
 )
 
@@ -27,15 +29,16 @@ PAGE = Template.beside(__file__)
 def page(document: Mapping[str, Any]) -> str:
     measured = TierTimes(document)
     alike = is_alike(measured)
+    found = reproduction(document)
     return PAGE(
         "page",
         finding=finding(document),
         headline=headline(document),
         setting=setting(measured),
         summary=summary(measured),
-        reproduced=reproduced(measured) if alike else PAGE("other corpus"),
+        reproduced=reproduced(measured, found) if alike else PAGE("other corpus"),
+        readings=readings(measured, found) if alike else "",
         interpreted=interpreted(measured),
-        looked_up=looked_up(measured) if alike else "",
         vectorised=vectorised(measured),
         compiled=compiled(measured),
         unit_costs=unit_costs(measured),
@@ -63,41 +66,50 @@ def finding(document: Mapping[str, Any]) -> str:
 
 
 def headline(document: Mapping[str, Any]) -> str:
-    """The printed speedups, those of the same algorithm here, why they differ, and compiled.
+    """The printed speedups, those of the same algorithm here with verdicts, and compiled.
 
     Rows of another shape than the paper's have no such lines.
     """
     measured = TierTimes(document)
     if not is_alike(measured):
         return PAGE("other corpus")
-
-    def found(tier: str, slow: str) -> str:
-        rules = [rule for tier_of, rule in PUBLISHED if tier_of == tier]
-        return " and ".join(str(measured.ratio(tier, rule, slow, TABLES)) for rule in rules)
-
-    sgd, fobos = PUBLISHED["scipy", "sgd"], PUBLISHED["scipy", "fobos"]
+    found = reproduction(document)
+    [early] = [each for each in found.rows if each.tier == "dicts"]
+    times = times_since(measured)
+    compiled = {
+        f"{name}_{predictions}": measured.ratio("compiled", "fobos", slow, fast)
+        for name, fast in (("tables", TABLES), ("clock", CLOCK))
+        for predictions, slow in (("dense", DENSE), ("sparse", SPARSE_PREDICTIONS))
+    }
     return PAGE(
         "headline",
-        early=STATED_EARLY_RATIO,
-        early_found=found("dicts", SPARSE_PREDICTIONS),
-        sgd=sgd.dense_ratio,
-        fobos=fobos.dense_ratio,
-        dense_found=found("scipy", DENSE),
-        sgd_sparse=sgd.sparse_ratio,
-        fobos_sparse=fobos.sparse_ratio,
-        sparse_found=found("scipy", SPARSE_PREDICTIONS),
-        **_since_the_paper(measured),
-        tables=measured.ratio("compiled", "fobos", DENSE, TABLES),
-        clock=measured.ratio("compiled", "fobos", DENSE, CLOCK),
+        origin=measured.corpus["origin"],
+        reproduced=REPRODUCED,
+        early=early.printed,
+        early_found=early.found,
+        early_verdict=verdict(early.factor),
+        dense=_of_version_3(found, DENSE),
+        sparse=_of_version_3(found, SPARSE_PREDICTIONS),
+        verdict=verdict_of_loops(found),
+        printed_feature=times["printed_feature"],
+        feature=times["feature"],
+        spread_feature=times["spread_feature"],
+        **compiled,
     )
 
 
-def _since_the_paper(measured: TierTimes) -> dict[str, float]:
-    """By how much both sides are faster here, over SciPy rows."""
-    printed = PUBLISHED["scipy", "fobos"]
-    dense = printed.sparse_predictions / FEATURES / measured.per_feature("scipy")
-    lazy = printed.lazy / NONZEROS / measured.per_nonzero("scipy")
-    return {"dense_speedup": dense, "lazy_speedup": lazy}
+def _of_version_3(found: Reproduction, slow: str) -> str:
+    """The printed ratios of both rules with what both loops over SciPy rows give."""
+    looked_up, spread_out = (
+        [each for each in found.rows if (each.tier, each.slow) == (tier, slow)]
+        for tier in (PLAINEST, "scipy")
+    )
+    return PAGE(
+        "of version 3",
+        printed=" and ".join(f"{each.printed:,.0f}" for each in looked_up),
+        looked_up=" and ".join(str(each.found) for each in looked_up),
+        spread_out=" and ".join(str(each.found) for each in spread_out),
+    )
 
 
 def setting(measured: TierTimes) -> str:
@@ -113,29 +125,34 @@ def setting(measured: TierTimes) -> str:
         origin=corpus["origin"],
         ideal=measured.ideal,
         printed_ideal=IDEAL,
+        reproduced=REPRODUCED,
     )
 
 
-def reproduced(measured: TierTimes) -> str:
-    """Every printed ratio with the ratio found here and the verdict."""
-    return "\n".join(
+def reproduced(measured: TierTimes, found: Reproduction) -> str:
+    """Every printed ratio with the ratios found here and the verdicts."""
+    lines = [
         PAGE(
             "reproduced",
-            where=printed.where,
-            printed=printed.ratio,
-            printed_share=printed.ratio / IDEAL,
-            found=printed.found,
-            found_share=printed.found.median / measured.ideal,
-            verdict=verdict(printed.factor),
+            where=each.where,
+            printed=each.printed,
+            printed_share=each.printed / IDEAL,
+            found=each.found,
+            found_share=each.found.median / measured.ideal,
+            verdict=verdict(each.factor),
         )
-        for printed in printed_ratios(measured)
-    )
+        for each in found.rows
+        if each.tier in SHOWN
+    ]
+    return "\n".join(lines) + "\n\n" + verdict_of_loops(found)
 
 
 def interpreted(measured: TierTimes) -> str:
     """Where interpreted code stands between the ideal and the measured ratio."""
     tiers = []
-    for tier in ("dicts", "scipy"):
+    for tier in ("dicts", "scipy", PLAINEST):
+        printed = printed_ratio(tier, "fobos", SPARSE_PREDICTIONS)
+        assert printed is not None
         feature, nonzero = measured.per_feature(tier), measured.per_nonzero(tier)
         tiers.append(
             PAGE(
@@ -144,29 +161,10 @@ def interpreted(measured: TierTimes) -> str:
                 feature=feature,
                 nonzero=nonzero,
                 factor=nonzero / feature,
-                printed_factor=IDEAL / PUBLISHED[tier, "fobos"].sparse_ratio,
+                printed_factor=IDEAL / printed,
             )
         )
     return PAGE("interpreted", ideal=measured.ideal, tiers="; ".join(tiers))
-
-
-def looked_up(measured: TierTimes) -> str:
-    """Why dense updates of the paper's version 3 may have been slower than those measured here."""
-    printed = PUBLISHED["scipy", "fobos"]
-    assert printed.dense is not None
-    feature, nonzero = printed.sparse_predictions / FEATURES, printed.lazy / NONZEROS
-    element = Spread.of(measured.records["element of a row"]["seconds"]).median
-    every_element = element * measured.corpus["features"]
-    return PAGE(
-        "looked up",
-        printed_feature=feature,
-        printed_nonzero=nonzero,
-        **_since_the_paper(measured),
-        printed_predicting=(printed.dense - printed.sparse_predictions) / FEATURES,
-        predicting=measured.per_feature("scipy", DENSE) - measured.per_feature("scipy"),
-        element=element,
-        looking_up=every_element / measured.median("scipy", "fobos", TABLES),
-    )
 
 
 def vectorised(measured: TierTimes) -> str:
@@ -207,7 +205,7 @@ def compiled(measured: TierTimes) -> str:
 def weights_equal(measured: TierTimes) -> str:
     worst = max(
         found["relative"]
-        for tier, rule in groups()
+        for tier, rule in all_groups()
         for found in measured.equal(tier, rule)["against dense"].values()
     )
     return PAGE("equality", refused=SAME, worst=worst)
@@ -217,15 +215,14 @@ def summary(measured: TierTimes) -> str:
     """Speeds and ratios, one row per tier and rule."""
 
     def row(tier: str, rule: str) -> Mapping[str, Any]:
-        printed = PUBLISHED.get((tier, rule))
         return dict(
             tier=DESCRIPTIONS[tier],
             rule=RULES[rule],
             lazy=1 / measured.median(tier, rule, TABLES),
             dense=measured.ratio(tier, rule, DENSE, TABLES).median,
-            printed_dense=_printed(printed.dense_ratio if printed else None),
+            printed_dense=_printed(printed_ratio(tier, rule, DENSE)),
             sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median,
-            printed_sparse=_printed(printed.sparse_ratio if printed else None),
+            printed_sparse=_printed(printed_ratio(tier, rule, SPARSE_PREDICTIONS)),
             clock=1 / measured.median(tier, rule, CLOCK),
             dense_by_clock=measured.ratio(tier, rule, DENSE, CLOCK).median,
         )
@@ -256,9 +253,9 @@ def unit_costs(measured: TierTimes) -> str:
             dense=duration(measured.per_feature(tier, DENSE)),
             sparse=measured.per_feature(tier),
             lazy=measured.per_nonzero(tier),
-            overhead=duration(measured.overhead(tier)),
+            overhead="" if tier in READINGS else duration(measured.overhead(tier)),
         )
-        for tier in TIERS
+        for tier in SHOWN
     ]
     return PAGE.table("unit costs", printed_rows + rows)
 
@@ -298,7 +295,7 @@ def every_row(measured: TierTimes) -> str:
                 sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, name),
             )
             for tier, rule in groups()
-            for name in TIERS[tier]
+            for name in (TIERS | READINGS)[tier]
         ),
     )
 
@@ -312,10 +309,8 @@ def panels(document: Mapping[str, Any]) -> list[Dots]:
         for tier, rule in groups():
             ratios = {name: measured.ratio(tier, rule, slow, name) for name in (TABLES, CLOCK)}
             values: dict[str, float | Spread] = {**ratios}
-            printed = PUBLISHED.get((tier, rule))
-            ratio = printed and (printed.dense_ratio if slow == DENSE else printed.sparse_ratio)
-            if ratio:
-                values["as printed"] = ratio
+            if (printed := printed_ratio(tier, rule, slow)) is not None:
+                values["as printed"] = printed
             rows[f"{DESCRIPTIONS[tier]}, {RULES[rule]}"] = values
         found.append(Dots(title, "times faster than dense updates", rows, across=measured.ideal))
     return found

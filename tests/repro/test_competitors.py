@@ -1,15 +1,18 @@
 """Every competitor that is timed computes the weights of the dense reference."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from lazynet.reference import DenseReference
-from paper_repro.competitors import TIERS
+from paper_repro.competitors import PLAINEST, READINGS, TIERS
 from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Problem
 from paper_repro.measure import Turn
 
-ALL = [(tier, name) for tier, competitors in TIERS.items() for name in competitors]
+EVERY_TIER = {**TIERS, **READINGS}
+ALL = [(tier, name) for tier, competitors in EVERY_TIER.items() for name in competitors]
 
 
 def problem(rule, n_rows=60, n_features=40, seed=0):
@@ -45,7 +48,7 @@ def reference(given, stop):
 def test_every_competitor_equals_the_reference(tier, name, rule):
     """The weights agree after any number of examples, in pieces, and after beginning anew."""
     given = problem(rule)
-    learner = TIERS[tier][name](given)
+    learner = EVERY_TIER[tier][name](given)
     for stop in (0, 1, 17, 60, 1):
         learner.begin()
         learner.learn(0, stop // 3)
@@ -58,7 +61,7 @@ def test_every_competitor_equals_the_reference(tier, name, rule):
 
 def test_every_tier_has_the_same_forms():
     """A tier has two lazy learners, and dense ones with and without sparse predictions."""
-    for competitors in TIERS.values():
+    for competitors in EVERY_TIER.values():
         assert {TABLES, CLOCK, SPARSE_PREDICTIONS, DENSE} <= set(competitors)
 
 
@@ -67,7 +70,7 @@ def test_timing_leaves_the_problem_alone(tier, name):
     """All competitors share the first weights, and none writes to them."""
     given = problem("fobos")
     before = given.weights.copy(), given.X.copy()
-    assert Turn(TIERS[tier][name](given), 0.001)() > 0
+    assert Turn(EVERY_TIER[tier][name](given), 0.001)() > 0
     np.testing.assert_array_equal(given.weights, before[0])
     assert (before[1] != given.X).nnz == 0
 
@@ -80,3 +83,58 @@ def test_tables_that_are_full_begin_again(monkeypatch):
     learner.begin()
     learner.learn(0, 60)
     np.testing.assert_allclose(learner.weights(), reference(given, 60).weights, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [SPARSE_PREDICTIONS, DENSE])
+@pytest.mark.parametrize("tier", READINGS)
+def test_a_share_of_the_features_has_the_weights_of_all(tier, name):
+    """A dense learner that visits a share has the reference's weights there after every step."""
+    given = problem("fobos", n_features=200).first(6)
+    share = np.union1d(given.X.indices, np.arange(0, 200, 50)).tolist()
+    learner = READINGS[tier][name](given, features=share)
+    learner.begin()
+    for i in range(6):
+        learner.learn(i, i + 1)
+        expected = np.array(reference(given, i + 1).weights)
+        np.testing.assert_allclose(learner.weights()[share], expected[share], rtol=0, atol=1e-13)
+    missed = np.setdiff1d(np.arange(200), share)
+    assert np.abs(learner.weights() - expected)[missed].max() > 1e-3
+
+
+class CountingRow:
+    """A row that counts how often each of its elements is looked up."""
+
+    def __init__(self, row):
+        self.row, self.indices, self.counts = row, row.indices, {}
+
+    def __getitem__(self, where):
+        self.counts[where[1]] = self.counts.get(where[1], 0) + 1
+        return self.row[where]
+
+
+class CountingRows:
+    def __init__(self, X):
+        self.shape, self.rows = X.shape, [CountingRow(X[i]) for i in range(X.shape[0])]
+
+    def __getitem__(self, i):
+        return self.rows[i]
+
+
+@pytest.mark.parametrize(
+    ("name", "at_each_use"), [(DENSE, 2), (SPARSE_PREDICTIONS, 1), (TABLES, 2), (CLOCK, 2)]
+)
+@pytest.mark.parametrize("tier", READINGS)
+def test_a_reading_looks_elements_up_as_often_as_it_says(tier, name, at_each_use):
+    """Counted are the elements that are zero, for the lazy learners those that are not."""
+    given = problem("fobos")
+    rows = CountingRows(given.X)
+    learner = READINGS[tier][name](replace(given, X=rows))
+    learner.begin()
+    learner.learn(0, 1)
+    [row] = [each for each in rows.rows if each.counts]
+    lazy = name in (TABLES, CLOCK)
+    visited = row.indices if lazy else np.setdiff1d(np.arange(40), row.indices)
+    assert lazy == (set(row.counts) == set(row.indices))
+    expected = at_each_use if "at each use" in tier else 1
+    assert {row.counts[j] for j in visited} == {expected}
+    assert PLAINEST == "looked up at each use, weights in an array"

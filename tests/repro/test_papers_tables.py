@@ -1,14 +1,17 @@
 """The reruns of the papers' tables measure fairly, compare all weights, and resume."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from benchmarks import readme
 from benchmarks import studies as benchmarks
 from paper_repro.__main__ import main
-from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.competitors import DESCRIPTIONS, PLAINEST, READINGS, TIERS, looked_up
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Problem
 from paper_repro.index import (
     REPORTS,
     documents_below,
@@ -19,7 +22,10 @@ from paper_repro.index import (
 from paper_repro.measure import Turn, in_turns
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
-from paper_repro.studies import table
+from paper_repro.studies import table, table_lookup
+from paper_repro.studies.table import TierTimes, all_groups
+from paper_repro.studies.table_page import headline
+from paper_repro.studies.table_verdicts import printed_ratio, reproduction
 
 TINY = [
     "--examples=300",
@@ -64,7 +70,7 @@ class Ticking:
 
     def __init__(self, each, monkeypatch):
         self.each, self.now, self.began, self.visited = each, 0.0, 0, []
-        monkeypatch.setattr("paper_repro.measure.time.perf_counter", lambda: self.now)
+        monkeypatch.setattr("paper_repro.measure.time.process_time", lambda: self.now)
 
     def begin(self):
         self.began += 1
@@ -127,6 +133,7 @@ def test_the_table_has_every_tier_and_the_papers_figures(finished):
     page = (finished / "table.md").read_text()
     for expected in (
         *DESCRIPTIONS.values(),
+        PLAINEST,
         "over 2000",
         "over 1400",
         "612",
@@ -138,7 +145,7 @@ def test_the_table_has_every_tier_and_the_papers_figures(finished):
     assert document["machine"]["processor"] in page
     assert "nan" not in page
     assert "inf" not in re.findall(r"\w+", page)
-    for tier, competitors in TIERS.items():
+    for tier, competitors in {**TIERS, PLAINEST: READINGS[PLAINEST]}.items():
         for name in competitors:
             assert re.search(rf"\| {tier} \| FoBoS \| {name} \| [\d,]+ \|", page)
 
@@ -146,14 +153,139 @@ def test_the_table_has_every_tier_and_the_papers_figures(finished):
 def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
     """The run that is timed compares the weights, for both rules; the committed one did."""
     for out in (finished, RESULTS):
-        records = load("table", out)["records"]
-        found = [record for key, record in records.items() if key.endswith("/same weights")]
-        assert len(found) == 8
-        for record in found:
+        measured = TierTimes(load("table", out))
+        groups = list(all_groups())
+        assert len(groups) == 2 * (len(TIERS) + len(READINGS))
+        for tier, rule in groups:
+            features = measured.corpus["features"]
+            if tier in READINGS:
+                features = measured.shares[table_lookup.LARGER]
+                assert features <= measured.corpus["features"]
+            record = measured.equal(tier, rule)
+            assert set(record["against dense"]) == set({**TIERS, **READINGS}[tier]) - {DENSE}
             for compared in (*record["against dense"].values(), record["against compiled"]):
-                assert compared["weights"] == (400 if out == finished else compared["weights"]) > 0
+                assert compared["weights"] == features > 0
                 assert compared["relative"] <= 1e-10
                 assert compared["four_figures"] == 0
+
+
+# --- elements that are looked up -------------------------------------------------------------
+
+
+class Forgetful(looked_up.SparsePredictions):
+    """Does not shrink the last feature."""
+
+    def begin(self):
+        super().begin()
+        self.features = self.features[:-1]
+
+
+@pytest.fixture
+def start():
+    """A problem whose last features no row has; one of them is in the share."""
+    generator = np.random.default_rng(1)
+    X = sparse.random(30, 900, 0.01, "lil", random_state=generator)
+    X[:, 880:] = 0.0
+    y = np.where(generator.random(30) < 0.5, 1.0, -1.0)
+    return Problem(X.tocsr(), y, "fobos", generator.standard_normal(900), l1=1e-3, l2=1e-3)
+
+
+def test_every_reading_is_compared_on_the_share(start):
+    """All weights of the share are compared; the share has all nonzeros of the visited rows."""
+    found = dict(table_lookup.same_weights(start, "fobos"))
+    assert set(found) == set(READINGS)
+    share = table_lookup.share(start.X, table_lookup.LARGER)
+    assert set(start.X[: table_lookup.DENSE_ROWS].indices) | {0, 40, 880} <= set(share)
+    assert len(share) < 200
+    for record in found.values():
+        assert record["rows"] == table_lookup.DENSE_ROWS
+        assert record["against compiled"]["weights"] == len(share)
+        assert record["against dense"].keys() == {TABLES, CLOCK, SPARSE_PREDICTIONS}
+
+
+@pytest.mark.parametrize("tier", READINGS)
+def test_a_reading_with_other_weights_ends_the_run(tier, start, monkeypatch):
+    """A learner that forgets to shrink one feature of the share is found out."""
+    last = table_lookup.share(start.X, table_lookup.LARGER)[-1]
+    assert last not in start.X[: table_lookup.DENSE_ROWS].indices
+    wrong = partial(Forgetful, reading=looked_up.READINGS[tier])
+    monkeypatch.setitem(READINGS[tier], SPARSE_PREDICTIONS, wrong)
+    with pytest.raises(UnequalWeights, match=f"{tier}, fobos: {SPARSE_PREDICTIONS} and dense"):
+        dict(table_lookup.same_weights(start, "fobos"))
+
+
+def with_ratios(document, tier, factor):
+    """The document in which the ratios of a tier are the printed ones times a factor."""
+    records = document["records"]
+    for rule in ("sgd", "fobos"):
+        for slow in (DENSE, SPARSE_PREDICTIONS):
+            ratio = factor * printed_ratio("scipy", rule, slow)
+            scale = ratio / TierTimes(document).ratio(tier, rule, slow, TABLES).median
+            group, name = f"{tier}/{rule}", slow
+            if tier in READINGS:
+                group, name = f"{table_lookup.LOOKED_UP}/{rule}", f"{tier}: {slow}"
+            for key in records:
+                if key.startswith(f"{group}/round"):
+                    records[key][name] *= scale
+
+
+@pytest.mark.parametrize(
+    ("looked_up_factor", "spread_factor", "counts", "words"),
+    [
+        (1.1, 0.5, (4, 0, 4), "every element up reproduces 4, and the loop that spreads the row "
+         "out first 0. All 4 lie between the two loops."),
+        (1.4, 0.7, (4, 4, 4), "reproduces 4, and the loop that spreads the row out first 4."),
+        (1.6, 0.5, (0, 0, 4), "reproduces 0, and the loop that spreads the row out first 0."),
+        (1.4, 1.2, (4, 4, 0), "0 of them lie between the two loops, and the others are outside "
+         "by a factor of 1.20 at most"),
+        (0.625, 0.5, (0, 0, 0), "by a factor of 1.60 at most"),
+    ],
+)  # fmt: skip
+def test_the_verdict_on_both_loops_follows_from_their_ratios(
+    looked_up_factor, spread_factor, counts, words
+):
+    """Counted are ratios within a factor of 1.5, and ratios between the two loops."""
+    document = load("table")
+    with_ratios(document, PLAINEST, looked_up_factor)
+    with_ratios(document, "scipy", spread_factor)
+    found = reproduction(document)
+    assert (found.looked_up, found.spread_out, found.between) == counts
+    assert found.of == 4
+    assert words in headline(document)
+    assert words in REPORTS["table"].page(document)
+
+
+def test_a_ratio_that_one_reading_reproduces_is_told():
+    """The page names the reading, and the count of all readings rises."""
+    document = load("table")
+    for tier in ("scipy", *READINGS):
+        with_ratios(document, tier, 5.0)
+    assert reproduction(document).by_some == 0
+    page = REPORTS["table"].page(document)
+    assert page.count(": none\n") == 4
+    assert "and 0 of the 6 readings reproduce all 4" in page
+    *_, last = READINGS
+    with_ratios(document, last, 1.3)
+    assert reproduction(document).by_some == 4
+    assert reproduction(document).by_itself == [last]
+    assert f"printed 1,876: {last} (2,440)" in REPORTS["table"].page(document)
+
+
+def test_times_on_a_share_are_extrapolated_in_proportion():
+    """Half as many visited features give twice the time of all features, and lazy times stay."""
+    document = load("table")
+    before = TierTimes(document).ratio(PLAINEST, "sgd", DENSE, TABLES).median
+    lazy = TierTimes(document).median(PLAINEST, "sgd", TABLES)
+    shares = document["records"][f"{table_lookup.LOOKED_UP}/shares"]
+    visited = shares[table_lookup.LARGER]
+    seconds = document["records"][f"{table_lookup.LOOKED_UP}/sgd/round 1"][f"{PLAINEST}: {DENSE}"]
+    whole = TierTimes(document).seconds(PLAINEST, "sgd", DENSE)[0]
+    assert whole == pytest.approx(seconds / visited * 260_941)
+    shares[table_lookup.LARGER] = visited / 2
+    measured = TierTimes(document)
+    after = measured.ratio(PLAINEST, "sgd", DENSE, TABLES).median
+    assert after == pytest.approx(2 * before)
+    assert measured.median(PLAINEST, "sgd", TABLES) == lazy
 
 
 def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):

@@ -83,7 +83,7 @@ def test_what_is_reproduced_comes_from_the_records(committed):
     before = found_of(entry("fobos lazy"), Committed(documents, below))
     records = documents["table"]["records"]
     for key in records:
-        if key.startswith("scipy/fobos/round"):
+        if key.startswith("looked up/fobos/round"):
             records[key] = {name: 2 * value for name, value in records[key].items()}
     after = found_of(entry("fobos lazy"), Committed(documents, below))
     assert after.factor == pytest.approx(2 * before.factor)
