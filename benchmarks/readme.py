@@ -112,7 +112,6 @@ def blocks(documents: Documents) -> dict[str, str]:
     first = PARTS(
         "first",
         **default_results(documents["defaults"]),
-        sgd_random=times["sgd_random"],
     )
     why = PARTS(
         "why",

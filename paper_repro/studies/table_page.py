@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paper_repro.competitors import DESCRIPTIONS, PLAINEST, READINGS, RULES, TIERS
@@ -11,11 +11,13 @@ from paper_repro.pages import Template
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.render import Dots
 from paper_repro.runs import ETA0, L1, L2
-from paper_repro.score import SAME, Spread, coverage, duration
+from paper_repro.score import SAME, Spread, coverage, duration, significant
 from paper_repro.studies.table import SHOWN, UNCACHED, TierTimes, all_groups, groups
 from paper_repro.studies.table_readings import readings, times_since, verdict_of_loops
 from paper_repro.studies.table_verdicts import (
+    IN_WORDS,
     REPRODUCED,
+    Compared,
     Reproduction,
     is_alike,
     printed_ratio,
@@ -66,49 +68,58 @@ def finding(document: Mapping[str, Any]) -> str:
 
 
 def headline(document: Mapping[str, Any]) -> str:
-    """The printed speedups, those of the same algorithm here with verdicts, and compiled.
+    """A table of the printed speedups and those found here, and the verdict on version 3.
 
     Rows of another shape than the paper's have no such lines.
     """
     measured = TierTimes(document)
     if not is_alike(measured):
         return PAGE("other corpus")
-    found = reproduction(document)
-    [early] = [each for each in found.rows if each.tier == "dicts"]
-    times = times_since(measured)
-    compiled = {
-        f"{name}_{predictions}": measured.ratio("compiled", "fobos", slow, fast)
-        for name, fast in (("tables", TABLES), ("clock", CLOCK))
-        for predictions, slow in (("dense", DENSE), ("sparse", SPARSE_PREDICTIONS))
-    }
+    found, times = reproduction(document), times_since(measured)
+    loops = [
+        ("dictionaries: early text, FoBoS, sparse predictions", "dicts", SPARSE_PREDICTIONS),
+        ("SciPy rows, every element looked up: version 3, SGD and FoBoS", PLAINEST, DENSE),
+        ("the same, sparse predictions", PLAINEST, SPARSE_PREDICTIONS),
+        ("SciPy rows, each row spread out first: version 3, SGD and FoBoS", "scipy", DENSE),
+        ("the same, sparse predictions", "scipy", SPARSE_PREDICTIONS),
+    ]
+    printed = [
+        _beside_printed(loop, [r for r in found.rows if (r.tier, r.slow) == (tier, slow)])
+        for loop, tier, slow in loops
+    ]
+    compiled = [
+        dict(
+            loop=f"compiled, {name}, FoBoS (sparse predictions)",
+            printed="",
+            here="{} ({})".format(
+                *(
+                    significant(measured.ratio("compiled", "fobos", slow, fast).median)
+                    for slow in IN_WORDS
+                )
+            ),
+            verdict="",
+        )
+        for name, fast in (("the paper's tables", TABLES), ("lazynet's clock", CLOCK))
+    ]
     return PAGE(
         "headline",
-        origin=measured.corpus["origin"],
         reproduced=REPRODUCED,
-        early=early.printed,
-        early_found=early.found,
-        early_verdict=verdict(early.factor),
-        dense=_of_version_3(found, DENSE),
-        sparse=_of_version_3(found, SPARSE_PREDICTIONS),
+        table=PAGE.table("headline table", printed + compiled),
         verdict=verdict_of_loops(found),
         printed_feature=times["printed_feature"],
         feature=times["feature"],
         spread_feature=times["spread_feature"],
-        **compiled,
     )
 
 
-def _of_version_3(found: Reproduction, slow: str) -> str:
-    """The printed ratios of both rules with what both loops over SciPy rows give."""
-    looked_up, spread_out = (
-        [each for each in found.rows if (each.tier, each.slow) == (tier, slow)]
-        for tier in (PLAINEST, "scipy")
-    )
-    return PAGE(
-        "of version 3",
-        printed=" and ".join(f"{each.printed:,.0f}" for each in looked_up),
-        looked_up=" and ".join(str(each.found) for each in looked_up),
-        spread_out=" and ".join(str(each.found) for each in spread_out),
+def _beside_printed(loop: str, ratios: Sequence[Compared]) -> Mapping[str, Any]:
+    """A line of the headline: the printed ratios of one or both rules, and those found here."""
+    near = sum(each.reproduced for each in ratios)
+    return dict(
+        loop=loop,
+        printed=" and ".join(f"{each.printed:,.0f}" for each in ratios),
+        here=" and ".join(str(each.found) for each in ratios),
+        verdict={0: "no", len(ratios): "**yes**"}.get(near, f"{near} of {len(ratios)}"),
     )
 
 
