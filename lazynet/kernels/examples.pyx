@@ -79,6 +79,8 @@ cdef const void* table_at(str module, int* level, str variant="") except NULL:
     """
     name = module + variant
     if name not in FOUND:
+        # First: Cython registers the first module that is made of a source under the source's name.
+        import_module(f"lazynet.kernels.{module}")
         names = [
             f"lazynet.kernels.{module}{suffix}{variant}"
             for suffix in ("", "_v3", "_v4")[:best_level() + 1]

@@ -6,6 +6,8 @@ A case is a plan, and the number of outputs that learn in one pass; None: one ou
 import dataclasses
 import itertools
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -282,3 +284,16 @@ def test_all_forms_of_targets_say_the_same():
         for chosen_rows in (np.array([3, 0]), np.arange(0)):
             np.testing.assert_array_equal(targets.only(chosen_rows)[4][0], numbers[chosen_rows, 4])
     assert_same(found, [found[0]] * 3)
+
+
+def test_loops_of_float32_that_are_used_first_are_not_those_of_float64():
+    """The compiled loops of each type of weights are found in any order; in a new process."""
+    code = """
+import importlib
+import numpy as np
+from lazynet.engines.outputs import OutputsOnClock
+OutputsOnClock(3, 2, np.float32)._block()
+modules = [importlib.import_module(f"lazynet.kernels.online_outputs{end}") for end in ("", "_f32")]
+assert modules[0].address() != modules[1].address()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
