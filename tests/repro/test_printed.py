@@ -105,6 +105,7 @@ def test_without_results_an_entry_says_so():
 
 #: The quotations of the papers, word by word as they were compared with the texts.
 QUOTED = {
+    "standard sparse SciPy matrices",
     "considerably less than one quarter of all features",  # Lipton & Elkan, section 7
     "cannot be directly applied to AdaGrad",  # Lipton & Elkan, footnote 3
     "the loss",  # Lipton & Elkan, section 2, of F_i
@@ -158,7 +159,7 @@ def test_the_count_of_reproduced_measurements_follows_from_the_results(committed
         if key.startswith("dicts/fobos/round"):
             record["lazy, tables"] *= 100
     after = printed.page(documents, below).split("\n")[2]
-    count = re.compile(r"factor of \S+: (\d+) of the (\d+) measurements")
-    (reproduced, n), (fewer, same_n) = (map(int, count.search(t).groups()) for t in (before, after))
+    count = re.compile(r"Of the (\d+) measurements .*?, (\d+) are found here")
+    (n, reproduced), (same_n, fewer) = (map(int, count.search(t).groups()) for t in (before, after))
     assert same_n == n
     assert fewer < reproduced
