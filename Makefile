@@ -48,10 +48,11 @@ test-rest: $(VENV)/.dev
 test-thorough: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
-# The tests with few examples, on kernels with bounds checks, under the address and undefined behaviour
+# The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and undefined behaviour
 # sanitizers.  This build has a separate environment and does not change the release build.  It has one
 # vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments, too.
 LEVEL ?=
+CASES ?= --quick
 SANITIZED_VENV := .venv-sanitized$(LEVEL)
 SANITIZED := $(SANITIZED_VENV)/bin/python
 # Python itself leaks by design; what is looked for is access outside arrays.
@@ -64,7 +65,7 @@ $(SANITIZED_VENV)/.built: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
 	touch $@
 
 test-sanitized: $(SANITIZED_VENV)/.built
-	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto $(CASES) -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
 
 # Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
 # make a failure happen again.
@@ -107,8 +108,8 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # The wheel is built from the sdist, so that both are tested.  It is then installed in an empty
-# environment whose PATH has no compiler, and a few cases of the tests of the kernels run there, from a
-# folder without the sources.
+# environment whose PATH has no compiler, and the tests of stored bits run there, from a folder without
+# the sources.
 BARE := $(abspath $(VENV)-wheel)
 wheels: $(VENV)/.dev
 	rm -rf dist $(BARE) build/wheel-tests
@@ -125,7 +126,7 @@ endif
 	mkdir -p build/wheel-tests && cp -r tests pyproject.toml build/wheel-tests
 	cd build/wheel-tests && export PATH=$(BARE)/bin HYPOTHESIS_PROFILE=few && \
 	    python -c "import lazynet; print('lazynet', lazynet.__version__, 'of', lazynet.__path__[0])" && \
-	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider --quick tests/exact
+	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider tests/golden tests/exact/test_the_same_bits.py
 	rm -rf $(BARE) build/wheel-tests
 	@echo "Installed without a compiler and tested:" dist/*.whl
 

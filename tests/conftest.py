@@ -99,7 +99,8 @@ def pytest_terminal_summary(terminalreporter, config):
     """Note what has passed in a quick run, and name the packages that it did without."""
     if hasattr(config, "workerinput") or not config.getoption("--quick"):
         return
-    config.cache.set(PASSED, [report.nodeid for report in terminalreporter.stats.get("passed", [])])
+    if cache := getattr(config, "cache", None):
+        cache.set(PASSED, [report.nodeid for report in terminalreporter.stats.get("passed", [])])
     missing = [name for name in OPTIONAL if find_spec(name) is None]
     if names := ", ".join(missing):
         terminalreporter.write_line(
