@@ -196,7 +196,9 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.every_case] * (how == "a copy")) for how in COPIES]
+)
 @pytest.mark.parametrize("name", MODELS)
 def test_copies_have_the_same_bits(name, how, path):
     """Parameters, attributes, training state and predictions, to the last bit.

@@ -252,11 +252,14 @@ def long_tailed(seed, loss, n_steps=40):
     n_rows, n_features = 20, int(rng.integers(2, 12))
     X = rng.normal(size=(n_rows, n_features))
     X *= rng.random(X.shape) < 1.0 / (1.0 + np.arange(n_features))
+    X[rng.random(n_rows) < 0.1] = 0.0
+    rates = rng.uniform(0.02, 0.3) / np.sqrt(1.0 + np.arange(n_steps))
+    rates[rng.random(n_steps) < 0.1] = 1e-300
     return Problem(
         X=sparse.csr_matrix(X),
         y=rng.choice([-1.0, 1.0], n_rows) if get_loss(loss).margin else rng.normal(size=n_rows),
         importances=rng.choice([0.5, 1.0, 2.0], n_rows), order=rng.integers(0, n_rows, n_steps),
-        rates=rng.uniform(0.02, 0.3) / np.sqrt(1.0 + np.arange(n_steps)), loss=loss,
+        rates=rates, loss=loss,
         l1=float(rng.choice([0.03, 0.1, 0.3])), l2=float(rng.choice([0.0, 1e-3, 0.1])),
         fit_intercept=bool(rng.integers(2)),
     )  # fmt: skip

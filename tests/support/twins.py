@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -76,8 +77,8 @@ class Run:
         self.numbers = self.codes = self.spoil = None
         #: what happens before a step, by the number of the step: "sweep", "copy", or another plan
         self.events = {}
-        #: the changes of the plan that met weights that had vanished
-        self.n_vanished = 0
+        #: how often each regime of ``REGIMES`` was met while references were compared
+        self.met = Counter()
         if softmax:
             self.codes = np.random.default_rng(seed).integers(0, n_outputs, len(problem.y))
         else:
@@ -125,6 +126,8 @@ class Run:
 
     def take(self, start, stop):
         """Take the steps from ``start`` up to ``stop`` as one chunk; returns the summed losses."""
+        if stop - start > 1:
+            self.engine.before_sweep = lambda: self.met.update(["a sweep within a chunk"])
         steps = self.plan.steps(self.problem.order[start:stop], start)
         task, losses = self.plan.task(self.engine), np.zeros(self.n_outputs or 1)
         if self.n_outputs is None:
@@ -133,6 +136,7 @@ class Run:
             self.engine.learn(
                 self.examples, self.targets, steps, task, start, losses, self.plan.softmax
             )
+        self.engine.before_sweep = None
         if self.spoil is not None:
             self.spoil(self.engine)
         return losses.sum()
@@ -351,9 +355,52 @@ def twins_of(run):
     return SoftmaxTwins(run) if run.plan.softmax else Twins(run)
 
 
-def alive(twins):
-    """Which weights are not 0."""
-    return twins.rows()[:, :-1] != 0.0
+#: Regimes in which lazy rules have been wrong.  A weight has vanished if it was not 0 before.
+REGIMES = (
+    "vanished weights at a change",
+    "vanished weights at a sweep or a copy",
+    "a vanished weight whose feature comes back",
+    "a row without nonzeros",
+    "a gap of eight steps",
+    "a rate that rounds to 0",
+    "a sweep within a chunk",
+)
+
+
+class Watch:
+    """Counts the regimes that the steps of a run meet, by the weights of its references."""
+
+    def __init__(self, run, twins):
+        self.run, self.twins = run, twins
+        self.moved = self.alive()
+        self.visited = np.full(run.problem.n_features, -1)
+
+    def alive(self):
+        """Which weights are not 0."""
+        return self.twins.rows()[:, :-1] != 0.0
+
+    def vanished(self):
+        """Which weights are 0, and were not 0 at an earlier step."""
+        return self.moved & ~self.alive()
+
+    def see_event(self, event):
+        kind = "a sweep or a copy" if event in ("sweep", "copy") else "a change"
+        self.run.met[f"vanished weights at {kind}"] += bool(self.vanished().any())
+
+    def see_step(self, step):
+        """Called before the references take the step."""
+        problem, met = self.run.problem, self.run.met
+        columns = problem.example(step)[0]
+        gaps = step - self.visited[columns]
+        met["a row without nonzeros"] += not len(columns)
+        met["a gap of eight steps"] += bool(((gaps >= 8) & (self.visited[columns] >= 0)).any())
+        met["a vanished weight whose feature comes back"] += bool(self.vanished()[:, columns].any())
+        met["a rate that rounds to 0"] += problem.rate(step) < 1e-250
+        self.visited[columns] = step
+
+    def see_weights(self):
+        """Called after the references have taken a step."""
+        self.moved = self.moved | self.alive()
 
 
 def assert_matches_references(run, twins=None, ends=None):
@@ -363,17 +410,17 @@ def assert_matches_references(run, twins=None, ends=None):
     """
     twins = twins_of(run) if twins is None else twins
     mean = None if run.plan.average is None else PlainMean(run.plan.average)
-    n_steps, moved = len(run.problem.order), np.array(False)
+    n_steps, watch = len(run.problem.order), Watch(run, twins)
     ends = range(n_steps + 1) if ends is None else sorted({*ends, *run.events})
     for start, stop in itertools.pairwise(ends):
         if start in run.events:
-            event = run.events[start]
-            run.n_vanished += event not in ("sweep", "copy") and bool((moved & ~alive(twins)).any())
-            run.happen(event, twins)
+            watch.see_event(run.events[start])
+            run.happen(run.events[start], twins)
         for step in range(start, stop):
+            watch.see_step(step)
             if not twins.step(step):
                 return start
-            moved = moved | alive(twins)
+            watch.see_weights()
             if mean is not None:
                 mean.count(step, twins.rows())
         loss = run.take(start, stop)
