@@ -93,6 +93,10 @@ NAMED = {
     "the eta0 of a stream follows a first chunk of one row": (
         "lazynet/training/fit.py", [("statistics.expect(len(moments.full))", "pass")],
     ),
+    "float32 loops have the name of the float64 loops": (
+        "lazynet/kernels/examples.pyx",
+        [('        import_module(f"lazynet.kernels.{module}")\n', "")],
+    ),
     "a callback that keeps engines keeps those that train": (
         "lazynet/engines/calls.py", [("                state[name] = state[name].copy()",
                                       "                pass")],
