@@ -9,6 +9,7 @@ LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 
 import os
 import platform
+import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -138,9 +139,10 @@ def variants(module: Extension) -> list[Extension]:
     return found
 
 
+JOBS = os.cpu_count() or 1
 OPTIONS = {
     "build": {"build_base": BUILD_BASE},
-    "build_ext": {"parallel": os.cpu_count() or 1},
+    "build_ext": {"parallel": JOBS},
     "sdist": {"template": ".manifest.in"},
 }
 
@@ -150,6 +152,8 @@ MODULES = cythonize(
     shared_utility_qualified_name=SHARED,
     annotate=ANNOTATE,
     build_dir=f"{BUILD_BASE}/cython",
+    # Where processes are not forked, each would run this file again.
+    nthreads=JOBS if sys.platform == "linux" and JOBS > 1 else 0,
 )
 
 setup(
