@@ -102,6 +102,7 @@ def test_partitions_and_futures(client):
 FIRST, SECOND = "1 1:2.0 3:1.0\n0 2:1.0\n", "0 2:3.0\n1 7:0.5 1:1.0\n"
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("texts", "options"),
     [
