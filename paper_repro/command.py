@@ -30,7 +30,7 @@ def guarded(command: str, call: Callable[[], int]) -> int:
     try:
         return call()
     except ModuleNotFoundError as error:
-        problem, code = f"{command}: {error}. Run make setup, then .venv/bin/{command}", 1
+        problem, code = f"{command}: {error}. Run make .venv/.repro, then .venv/bin/{command}", 1
     except (ValueError, OSError, ArithmeticError) as error:
         problem, code = f"{command}: {error}", 1
     except KeyboardInterrupt as interrupted:

@@ -42,12 +42,16 @@ def verdict_of_loops(found: Reproduction) -> str:
     of = found.of
     between = PAGE("all between", of=of)
     if found.between < of:
-        between = PAGE("some between", between=found.between, outside=found.outside)
+        between = PAGE("some between", between=found.between, of=of, outside=found.outside)
+
+    def counted(reproduced: int) -> str:
+        return {0: "none", of: f"all {of}"}.get(reproduced, f"{reproduced}")
+
     return PAGE(
         "verdict",
         between=between,
-        looked_up=found.looked_up,
-        spread_out=found.spread_out,
+        looked_up=counted(found.looked_up),
+        spread_out=counted(found.spread_out),
         of=of,
     )
 
@@ -106,14 +110,14 @@ def _row(measured: TierTimes, tier: str, rule: str) -> Mapping[str, Any]:
         lazy=measured.median(tier, rule, TABLES) / measured.corpus["nonzeros_per_example"],
         sparse=measured.median(tier, rule, SPARSE_PREDICTIONS) / features,
         dense=measured.median(tier, rule, DENSE) / features,
-        sparse_ratio=_marked(found[SPARSE_PREDICTIONS]),
+        sparse_ratio=marked(found[SPARSE_PREDICTIONS]),
         sparse_printed=found[SPARSE_PREDICTIONS].printed,
-        dense_ratio=_marked(found[DENSE]),
+        dense_ratio=marked(found[DENSE]),
         dense_printed=found[DENSE].printed,
     )
 
 
-def _marked(found: Compared) -> str:
+def marked(found: Compared) -> str:
     """The ratio, in bold if it is reproduced."""
     return f"**{found.found}**" if found.reproduced else str(found.found)
 

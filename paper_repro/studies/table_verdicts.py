@@ -138,7 +138,7 @@ def is_reproduced(factor: float) -> bool:
 def verdict(factor: float) -> str:
     """The verdict in words on a factor: the share of the ideal found here by the printed share."""
     size = max(factor, 1 / factor)
-    change = f"{significant(size, 2)} times {'larger' if factor > 1 else 'smaller'}"
+    change = f"{significant(size)} times {'larger' if factor > 1 else 'smaller'}"
     if is_reproduced(factor):
         return f"reproduced ({change})"
     return f"not reproduced ({change}{', of the same order' if size < SAME_ORDER else ''})"

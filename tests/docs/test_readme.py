@@ -31,6 +31,14 @@ def test_the_first_example_prints_what_is_shown(capsys):
     assert re.fullmatch(r"(\w+ -\d+\.\d, ){3}(\w+ \d+\.\d(, )?){3}", words)
 
 
+def test_the_accuracies_in_the_first_steps_are_those_of_the_example():
+    """``docs/start.md`` compares one pass of ``partial_fit`` with a fit, as README prints them."""
+    (one_pass,) = re.findall(r"^partial_fit, one pass: accuracy (.*)$", TEXT, re.MULTILINE)
+    (fit,) = re.findall(r"^LazyNetClassifier: .*, accuracy (.*)$", TEXT, re.MULTILINE)
+    start = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    assert f"{one_pass} after one pass of `partial_fit`, and {fit} after `fit`" in start
+
+
 def test_it_is_read_in_minutes():
     """At most 800 words beside code and numbers; the rest has a page in docs/."""
     prose = re.sub(r"```.*?```|<!--.*?-->", "", TEXT, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""The commands of the README and of the page on the command line print what is shown."""
+"""The commands of the page on the command line print what is shown."""
 
 import contextlib
 import io
@@ -17,9 +17,7 @@ import lazynet
 from lazynet.cli import main
 
 PAGE = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```(py|sh)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
-(COMMANDS_OF_README,) = re.findall(r"```sh\n([^`]*lazynet train[^`]*)```", README)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands of a POSIX shell")
 
@@ -62,11 +60,8 @@ def printed_by(lines):
 
 
 @pytest.mark.slow
-def test_the_pages_print_what_is_shown(folder, capsys):
-    """Every block in the order of the page; numbers may differ a little between machines.
-
-    The commands of the README then run on the rows of the page.
-    """
+def test_the_page_prints_what_is_shown(folder, capsys):
+    """Every block in the order of the page; numbers may differ a little between machines."""
     compared, names = 0, {}
     for language, code, shown in BLOCK.findall(PAGE):
         if language == "py":
@@ -83,6 +78,3 @@ def test_the_pages_print_what_is_shown(folder, capsys):
                 )
                 compared += 1
     assert compared >= 30
-    printed_text = "\n".join(printed_by(COMMANDS_OF_README))
-    assert "progressive" in printed_text
-    assert "accuracy" in printed_text
