@@ -72,7 +72,11 @@ SECONDS ?= 60
 fuzz: $(SANITIZED_VENV)/.built
 	cd tests && $(SANITIZER_ENV) ../$(SANITIZED) -m safe.fuzz $(SECONDS)
 
-repro: $(VENV)/.repro
+# Without prerequisites: it says what it does before the package is compiled.
+repro:
+	@echo "Reruns the timing studies of the papers$(if $(FULL),; the long run takes hours,: their table first, within 3 minutes, all within 10)."
+	@$(if $(wildcard $(VENV)/.repro),:,echo "The first run also compiles the package, which takes a few minutes.")
+	@$(MAKE) --no-print-directory $(VENV)/.repro
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 
 bench: $(VENV)/.repro
@@ -125,7 +129,7 @@ endif
 	mkdir -p build/wheel-tests && cp -r tests pyproject.toml build/wheel-tests
 	cd build/wheel-tests && export PATH=$(BARE)/bin HYPOTHESIS_PROFILE=few && \
 	    python -c "import lazynet; print('lazynet', lazynet.__version__, 'of', lazynet.__path__[0])" && \
-	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider --quick tests/exact
+	    python -m pytest -q -r f -c pyproject.toml --quick tests/exact
 	rm -rf $(BARE) build/wheel-tests
 	@echo "Installed without a compiler and tested:" dist/*.whl
 
