@@ -129,7 +129,7 @@ endif
 	mkdir -p build/wheel-tests && cp -r tests pyproject.toml build/wheel-tests
 	cd build/wheel-tests && export PATH=$(BARE)/bin HYPOTHESIS_PROFILE=few && \
 	    python -c "import lazynet; print('lazynet', lazynet.__version__, 'of', lazynet.__path__[0])" && \
-	    python -m pytest -q -r f -c pyproject.toml --quick tests/exact
+	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider --quick tests/exact
 	rm -rf $(BARE) build/wheel-tests
 	@echo "Installed without a compiler and tested:" dist/*.whl
 
