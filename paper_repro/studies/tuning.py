@@ -314,9 +314,13 @@ def quietly(
     n_runs: int,
     seed: int,
 ) -> SelectionReport:
-    """``selection_stability`` without the warning of models that purge every feature."""
+    """``selection_stability`` without warnings of models without features and of large rates.
+
+    A search tries such settings on purpose.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "the first rate")
         return selection_stability(
             model, X, y, X_test, y_test, n_runs=n_runs, random_state=seed, n_jobs=-1
         )
