@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -64,10 +66,29 @@ def run_studies(collected: Collected, arguments: Sequence[str]) -> int:
         if settings.test is not None and any(known[name].takes_test for name in chosen):
             from_svmlight(settings.test, corpus.label)
     studies = [known[name] for name in chosen]
+    print(announced(studies, settings, out), flush=True)
+    began = time.perf_counter()
     for study, document in run_all(studies, settings, out, fresh=options.fresh):
-        print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
+        seconds = time.perf_counter() - began
+        print(f"{study.name} ({seconds:.0f} s): {study.on_terminal(document)}\n", flush=True)
+        began = time.perf_counter()
     print(collected.write_index(out))
     return 0
+
+
+def announced(studies: Sequence[Study], settings: Settings, out: Path) -> str:
+    """The studies and the folder of the results; for a short run, about how long each one takes."""
+    told = [study.name for study in studies]
+    total = ""
+    # What a cell costs is known for the sizes of a short run on generated rows.
+    if not settings.full and settings.data is None:
+        costs = [sum(cell.cost for cell in study.cells(settings)) for study in studies]
+        told = [f"{name} {cost:.0f} s" for name, cost in zip(told, costs, strict=True)]
+        total = f"; about {math.ceil(sum(costs) / 60)} min of one processor"
+    return (
+        f"Measures {', '.join(told)}{total}.\n"
+        f"Results go to {out}; after Ctrl-C the same command continues.\n"
+    )
 
 
 def render_again(collected: Collected, out: Path) -> int:

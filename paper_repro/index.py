@@ -30,16 +30,12 @@ REPORTS: dict[str, Report] = {**STUDIES, MEDLINE.name: MEDLINE}
 
 
 def write_index(out: Path) -> str:
-    """Write README.md and printed.md of the papers in ``out``.
-
-    Returns the text to print, whose last lines are the headline of the papers.
-    """
+    """Write README.md and printed.md of the papers in ``out``; returns the line to print."""
     documents, below = documents_in(out), documents_below(out)
     text = index_of(REPORTS, documents, below, papers_table(documents))
     printed.write(documents, below, out)
     write_whole(out / "README.md", text)
-    last = [headline(documents["table"])] if "table" in documents else []
-    return paragraphs([text, f"All of it, with figures and raw numbers: {out}", *last])
+    return f"All pages, with figures and raw numbers: {out / 'README.md'}"
 
 
 def check_index(

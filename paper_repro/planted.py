@@ -10,9 +10,9 @@ from paper_repro.documents import Corpus, from_svmlight
 from paper_repro.rows import Rows, divided, with_test_file
 from paper_repro.study import Settings
 
-#: Rows, features and nonzeros per row of the planted problem, and the features that decide, of the
-#: frequent ones and of the rare ones each.
-ROWS, FEATURES, NONZEROS, MATTERING = 4_000, 5_000, 40, 20
+#: Rows and features of the planted problem in a short run, how many times as many of both there are
+#: in a full run, nonzeros per row, and the features that decide, frequent and rare ones each.
+ROWS, FEATURES, LARGER, NONZEROS, MATTERING = 2_000, 2_500, 10, 40, 20
 #: The frequent features that decide are among so many most frequent ones.
 COMMON_AMONG = 50
 #: The rare features that decide occur in a share of the rows between these two; their weights are
@@ -70,7 +70,7 @@ def rows_of(settings: Settings) -> Rows:
     """
     mattering = None
     if settings.data is None:
-        size = 5 if settings.full else 1
+        size = LARGER if settings.full else 1
         corpus, mattering = planted(size * ROWS, size * FEATURES, settings.seed)
     else:
         corpus = from_svmlight(settings.data, settings.label)

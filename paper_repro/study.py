@@ -39,7 +39,7 @@ class Settings:
     #: Rounds in which all competitors of a group take their turns.
     repeats: int = 7
     #: About how many seconds a turn of one competitor lasts.
-    seconds: float = 0.3
+    seconds: float = 0.15
     seed: int = 0
     #: An svmlight file in place of the generated corpus, and the label to tell from the others.
     data: str | None = None
@@ -69,7 +69,7 @@ class Settings:
             raise ValueError(f"seed must not be negative, got {self.seed}")
 
 
-QUICK = Settings()
+QUICK = Settings(repeats=5)
 FULL = Settings(examples=1_000_000, seconds=1.0, full=True)
 
 
@@ -129,6 +129,14 @@ class Report:
     #: What was found, in a sentence or two, for the first page of the results; empty where the
     #: measurements that it needs are missing.
     finding: Callable[[Mapping[str, Any]], str] | None = None
+    #: What the terminal shows in place of the first line of the page.
+    shown: Callable[[Mapping[str, Any]], str] | None = None
+
+    def on_terminal(self, document: Mapping[str, Any]) -> str:
+        """What was found, for the terminal: by default a line."""
+        if self.shown is not None:
+            return self.shown(document)
+        return self.page(document).strip().partition("\n")[0].strip("*")
 
 
 @dataclass(kw_only=True)

@@ -75,10 +75,10 @@ REGRET_LOSSES: dict[str, Callable[[Any, float], Any]] = {
 
 def cells(settings: Settings) -> Sequence[Cell]:
     return [
-        Cell("translation", partial(translation, settings)),
-        Cell("cost", partial(cost, settings), 3.0),
+        Cell("translation", partial(translation, settings), 0.1),
+        Cell("cost", partial(cost, settings), 4.0),
         *(
-            Cell(f"zero weights/{l1:g}", partial(claims_verdicts.zero_weights, settings, l1), 9.0)
+            Cell(f"zero weights/{l1:g}", partial(claims_verdicts.zero_weights, settings, l1), 5.0)
             for l1 in claims_verdicts.STRENGTHS
         ),
         Cell("orders", partial(claims_verdicts.orders, settings)),

@@ -44,6 +44,7 @@ from paper_repro.studies.tuning import (
     TUNED,
     quietly,
     search,
+    settings_of_a_parameter,
 )
 from paper_repro.study import Cell, Record, Records, Settings
 
@@ -78,12 +79,12 @@ def cells(settings: Settings) -> Sequence[Cell]:
             for loss, name in pairs
         ),
         *(
-            Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name))
+            Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name), 0.3)
             for loss, name in pairs
             if name in TUNED
         ),
         *(
-            Cell(f"sweep/{loss}/{name}", partial(sweep, settings, loss, name))
+            Cell(f"sweep/{loss}/{name}", partial(sweep, settings, loss, name), 4.0)
             for loss, name in pairs
             if name in STABILISED
         ),
@@ -123,7 +124,8 @@ def describe(settings: Settings, _: Records) -> Record:
 def tuned(settings: Settings, loss: str, name: str, _: Records) -> Record:
     """All trials of a method, the chosen one, and the ranges at the end of the search."""
     rows = problem(settings)
-    found = search(name, loss, rows.X, rows.y, settings.seed)
+    n_settings = settings_of_a_parameter(rows.X.nnz, full=settings.full)
+    found = search(name, loss, rows.X, rows.y, settings.seed, n_settings)
     return {
         "chosen": found.chosen,
         "standard error": found.spread,

@@ -32,8 +32,10 @@ from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.score import Spread, ratios
 from paper_repro.studies.table_lookup import (
+    DENSE_ROWS,
     LARGER,
     LOOKED_UP,
+    QUICK_DENSE_ROWS,
     SHARED,
     TURN,
     compared,
@@ -71,16 +73,21 @@ def cells(settings: Settings) -> Sequence[Cell]:
                 Cell(
                     f"{tier}/{rule}/same weights",
                     partial(bench.same_weights, tier, rule),
-                    2 * EQUALITY_TURNS * turn,
+                    EQUALITY_TURNS * turn,
                 )
             )
         cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
     cells.append(Cell(f"{LOOKED_UP}/shares", lambda _: shares(bench.corpus().X)))
     for rule in RULES:
         learners_of_all = sum(map(len, READINGS.values())) + len(SHARED)
-        cells += bench.rounds(LOOKED_UP, rule, learners_of_all * TURN * turn)
+        # One example of a dense learner takes longer than a short turn.
+        cells += bench.rounds(LOOKED_UP, rule, 1.0 + learners_of_all * TURN * turn)
         cells.append(
-            Cell(f"{LOOKED_UP}/{rule}/same weights", partial(bench.same_weights_looked_up, rule))
+            Cell(
+                f"{LOOKED_UP}/{rule}/same weights",
+                partial(bench.same_weights_looked_up, rule),
+                1.6 * bench.rows_looked_up,
+            )
         )
     return cells
 
@@ -112,6 +119,11 @@ class Workbench:
         first.begin()
         first.learn(0, len(corpus.y))
         return replace(fresh, weights=first.weights(), intercept=first.intercept, t=len(corpus.y))
+
+    @property
+    def rows_looked_up(self) -> int:
+        """The rows after which the weights are compared where elements are looked up."""
+        return DENSE_ROWS if self.settings.full else QUICK_DENSE_ROWS
 
     def available(self, tier: str) -> int:
         return min(MOST_ROWS.get(tier, len(self.corpus().y)), len(self.corpus().y))
@@ -169,7 +181,7 @@ class Workbench:
 
     def same_weights_looked_up(self, rule: str, _: Records) -> Record:
         """The same comparison in every reading, over the weights of the share."""
-        return dict(same_weights(self.start(rule), rule))
+        return dict(same_weights(self.start(rule), rule, self.rows_looked_up))
 
     def empty_rows(self, tier: str, _: Records) -> Record:
         """Seconds per example of the lazy learners when examples have no features at all."""

@@ -23,6 +23,8 @@ from paper_repro.study import Record
 LOOKED_UP = "looked up"
 #: Rows that the dense learners visit, and rows that the lazy ones visit.
 DENSE_ROWS, LAZY_ROWS = 10, 20_000
+#: A short run compares the weights after so many of the dense learners' rows.
+QUICK_DENSE_ROWS = 3
 #: A share holds the features of the dense learners' rows, and of the others one in so many.
 LARGER, SMALLER = "larger share", "smaller share"
 ONE_IN = {LARGER: 40, SMALLER: 200}
@@ -62,9 +64,11 @@ def learners(problem: Problem) -> dict[str, Competitor]:
     return found
 
 
-def same_weights(problem: Problem, rule: str) -> Iterator[tuple[str, Record]]:
-    """By reading, the comparison of all weights of the share after the dense learners' rows."""
-    few = problem.first(DENSE_ROWS)
+def same_weights(
+    problem: Problem, rule: str, n_rows: int = DENSE_ROWS
+) -> Iterator[tuple[str, Record]]:
+    """By reading, the comparison of all weights of the share after so many of the dense rows."""
+    few = problem.first(n_rows)
     features = share(problem.X, LARGER)
     compiled = weights_after(CompiledDense(few))[features]
     for tier, competitors in READINGS.items():

@@ -36,10 +36,10 @@ from paper_repro.studies.released_program import ReleasedClassifier
 #: many passes as all paths together.
 PATH_PASSES, PATHS = 20, 4
 PASSES = PATH_PASSES * PATHS
-#: Settings for each parameter of a method, and for each on small data, whose rows have at most so
-#: many nonzeros; orders of the rows for each setting, and the share of the rows on which settings
-#: are judged.
-SETTINGS, SETTINGS_ON_SMALL, SMALL = 16, 64, 50_000
+#: Settings for each parameter of a method: in a full run, in a short one, and on small data, whose
+#: rows have at most so many nonzeros.
+SETTINGS, QUICK_SETTINGS, SETTINGS_ON_SMALL, SMALL = 16, 4, 64, 50_000
+#: Orders of the rows for each setting, and the share of the rows on which settings are judged.
 ORDERS, VALIDATION_SHARE = 3, 0.3
 #: A chosen parameter that lies within this share of its range from a bound widens the range, at
 #: most so many times.  A logarithmic range grows by the factor, a linear one by its own width.
@@ -314,16 +314,41 @@ def quietly(
     n_runs: int,
     seed: int,
 ) -> SelectionReport:
-    """``selection_stability`` without the warning of models that purge every feature."""
+    """``selection_stability`` without warnings of models without features and of large rates.
+
+    A search tries such settings on purpose.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "the first rate")
         return selection_stability(
             model, X, y, X_test, y_test, n_runs=n_runs, random_state=seed, n_jobs=-1
         )
 
 
-def search(name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], seed: int) -> Search:
-    """Trials in ranges that grow until the chosen setting is near none of their bounds."""
+def settings_of_a_parameter(n_nonzeros: int, *, full: bool) -> int:
+    """How many settings of each parameter are tried on rows with so many nonzeros.
+
+    >>> settings_of_a_parameter(50_000, full=False), settings_of_a_parameter(50_001, full=False)
+    (64, 4)
+    """
+    if n_nonzeros <= SMALL:
+        return SETTINGS_ON_SMALL
+    return SETTINGS if full else QUICK_SETTINGS
+
+
+def search(
+    name: str,
+    loss: str,
+    X: sparse.csr_matrix,
+    y: NDArray[np.float64],
+    seed: int,
+    n_settings: int,
+) -> Search:
+    """Trials in ranges that grow until the chosen setting is near none of their bounds.
+
+    Each range gets ``n_settings`` settings for each parameter of the method.
+    """
     part, rest, y_part, y_rest = train_test_split(
         X, y, test_size=VALIDATION_SHARE, random_state=seed, stratify=y
     )
@@ -332,9 +357,8 @@ def search(name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], s
     generator = np.random.default_rng([seed, list(METHODS).index(name)])
     trials: list[Trial] = []
     widenings = 0
-    settings = SETTINGS_ON_SMALL if X.nnz <= SMALL else SETTINGS
     while True:
-        for parameters in settings_to_try(ranges, settings, generator):
+        for parameters in settings_to_try(ranges, n_settings, generator):
             report = quietly(
                 method.make(loss, parameters), part, y_part, rest, y_rest, n_runs=ORDERS, seed=seed
             )

@@ -330,7 +330,7 @@ def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "complaint", "code"),
     [
-        (["tabel"], "there is no study 'tabel'; there are corpus", 2),
+        (["tabel"], "there is no study 'tabel'; there are table, corpus", 2),
         (["table", "--data", "nowhere.svm"], "nowhere.svm", 1),
         (["corpus", "--nonzeros", "1e9"], "nonzeros must lie between", 1),
         (["table", "--repeats", "0"], "repeats must be at least 1, got 0", 1),

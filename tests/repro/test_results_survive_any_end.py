@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from paper_repro.__main__ import main
 from paper_repro.damaged import DamagedFile
 from paper_repro.results import RESULTS, Stopped, load, run, run_all
 from paper_repro.studies import STUDIES
+from paper_repro.studies.table_page import headline
 from paper_repro.study import QUICK, Cell
 
 
@@ -141,6 +143,35 @@ def quick(monkeypatch):
     monkeypatch.setattr(results, "drawing", lambda *_: "<svg/>")
     monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setitem(STUDIES, "counting", Counting())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "Measures counting 5 s; about 1 min of one processor."),
+        (["--full"], "Measures counting.\n"),
+    ],
+)
+def test_a_run_says_first_how_long_it_takes_and_then_a_line_a_study(
+    quick, tmp_path, capsys, options, words
+):
+    """The estimate is for the sizes of a short run alone, and the line is the finding."""
+    assert main(["counting", "--out", str(tmp_path), *options]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(words)
+    assert re.search(r"^counting \(\d+ s\): \| cells \|$", out, re.MULTILINE)
+    assert out.endswith(f"{tmp_path / 'README.md'}\n")
+
+
+def test_the_papers_table_is_measured_first_and_shown_whole():
+    """Its page begins with a finding; the terminal shows the ratios beside the printed ones."""
+    first = next(iter(STUDIES.values()))
+    assert first.name == "table"
+    document = load("table")
+    assert first.on_terminal(document) == headline(document)
+    for study in STUDIES.values():
+        if study is not first:
+            assert re.fullmatch(r"\w[^\n*]+\.", study.on_terminal(load(study.name)))
 
 
 # --- journals --------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
     # Every row is told by its only value.
     X = sparse.csr_matrix(np.arange(1.0, 41.0)[:, None])
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
-    found = search(tuning.FOBOS, "hinge", X, y, seed=0)
+    found = search(tuning.FOBOS, "hinge", X, y, seed=0, n_settings=3)
     assert len(found.trials) == len(seen) == 6 * (found.widenings + 1)
     assert 0 <= found.chosen < len(found.trials)
     for learned, judged in seen:

@@ -3,7 +3,9 @@
 import contextlib
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +71,54 @@ def turns_during_a_chunk(storage, passes):
     finally:
         sys.setswitchinterval(interval)
     return counted
+
+
+#: Two fits in two threads are at least so many times as fast as in turns, in the best of ROUNDS
+#: rounds in which the threads wait for a processor during at most BUSY of the time.
+TWICE, ROUNDS, BUSY = 1.7, 6, 0.03
+#: On Linux, the nanoseconds for which a thread has waited for a processor are the second number.
+WAITED = Path("/proc/thread-self/schedstat")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not WAITED.exists(), reason="the system does not tell how long a thread waits")
+@pytest.mark.parametrize("model", [
+    LazyNetClassifier(max_iter=60, tol=None),
+    LazyNetClassifier(max_iter=60, tol=None, rule="fobos"),
+    DualNetClassifier(l1=1e-5, max_iter=200),
+    ASGDClassifier(max_iter=50),
+], ids=str)  # fmt: skip
+def test_two_models_train_in_two_threads_at_once(model):
+    """Little of a fit keeps the other thread from running, where two processors are free."""
+    X = sparse.random(20_000, 2_000, density=0.02, format="csr", random_state=0)
+    y = np.arange(20_000) % 2
+    gains = []
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(ROUNDS):
+            gain, waited = at_once(lambda: clone(model).set_params(random_state=0).fit(X, y), pool)
+            if waited <= BUSY:
+                gains.append(gain)
+            if max(gains, default=0.0) >= TWICE:
+                return
+    if len(gains) < 3:
+        pytest.skip("fewer than two processors are free")
+    pytest.fail(f"two threads are at most {max(gains):.2f} times as fast")
+
+
+def at_once(call, pool):
+    """The time of two calls in turns by that in two threads, and the share that threads waited."""
+
+    def waits():
+        before = int(WAITED.read_text().split()[1])
+        call()
+        return int(WAITED.read_text().split()[1]) - before
+
+    began = time.perf_counter()
+    waited = waits() + waits()
+    between = time.perf_counter()
+    waited += sum(each.result() for each in [pool.submit(waits), pool.submit(waits)])
+    ended = time.perf_counter()
+    return (between - began) / (ended - between), waited * 1e-9 / (ended - began)
 
 
 MODELS = {
@@ -173,24 +223,27 @@ def test_a_matrix_that_changes_between_two_calls_leads_nowhere(name, array):
             run(moment)
 
 
-@pytest.mark.parametrize("rule", [
-    *(FoBoS(storage=storage) for storage in STORAGES),
-    FoBoS(average=True), *STREAMING_RULES,
+@pytest.mark.parametrize("model", [
+    *(LazyNetClassifier(rule=rule, l1=1e-3, random_state=0) for rule in [
+        *(FoBoS(storage=storage) for storage in STORAGES), FoBoS(average=True), *STREAMING_RULES,
+    ]),
+    ASGDClassifier(max_iter=2, random_state=0),
+    DualNetClassifier(l1=1e-3, max_iter=5),
+    StabilisedSGDClassifier(max_iter=1, burst_size=50, n_paths=2, random_state=0),
 ], ids=str)  # fmt: skip
-def test_threads_that_train_one_model_do_no_harm_beyond_it(rule):
+def test_threads_that_train_one_model_do_no_harm_beyond_it(model):
     """Such a model may be wrong; the process goes on, and the next fit does not know of it."""
     X = sparse.random(400, 50, density=0.1, format="csr", random_state=0)
     y = np.arange(400) % 3
-    model = LazyNetClassifier(rule=rule, l1=1e-3, random_state=0)
-    model.partial_fit(X, y, classes=[0, 1, 2])
+    method = "partial_fit" if hasattr(model, "partial_fit") else "fit"
+    model = called(clone(model), method, X, y)
 
     def train(first):
         for _ in range(20):
             with contextlib.suppress(Exception):
-                model.partial_fit(X[first:], y[first:])
+                called(model, method, X[first:], y[first:])
                 model.predict(X)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(train, range(4)))
-    fresh = LazyNetClassifier(**model.get_params(deep=False))
-    np.testing.assert_array_equal(model.fit(X, y).coef_, fresh.fit(X, y).coef_)
+    np.testing.assert_array_equal(model.fit(X, y).coef_, clone(model).fit(X, y).coef_)
