@@ -12,9 +12,10 @@ from support.parameters import rule_with
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 
+OWN_RATES = {"rda", "ftrl", "adagrad"}
 #: Every rule with rates that do not depend on the first chunk, an average, and rates from the data.
 RULES = {
-    name: rule_with(GIVEN[name], eta0=0.1) if hasattr(GIVEN[name], "eta0") else GIVEN[name]
+    name: GIVEN[name] if name in OWN_RATES else rule_with(GIVEN[name], eta0=0.1)
     for name in STREAMING_RULES
 }
 RULES |= {"average": FoBoS(eta0=0.1, average=True), "from data": FoBoS()}
