@@ -78,7 +78,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
         Cell("translation", partial(translation, settings), 0.1),
         Cell("cost", partial(cost, settings), 4.0),
         *(
-            Cell(f"zero weights/{l1:g}", partial(claims_verdicts.zero_weights, settings, l1), 5.0)
+            Cell(f"zero weights/{l1:g}", partial(claims_verdicts.zero_weights, settings, l1), 6.0)
             for l1 in claims_verdicts.STRENGTHS
         ),
         Cell("orders", partial(claims_verdicts.orders, settings)),
