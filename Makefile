@@ -41,16 +41,17 @@ test: setup
 test-all: $(VENV)/.dev
 	$(PYTEST) -q -n auto
 
-# The tests that make test leaves out; a skipped test fails the run.
+# The tests that make test leaves out; a skipped test fails the run.  Threads are timed alone.
 test-rest: $(VENV)/.dev
 	$(PYTEST) -q -n auto --rest
+	$(PYTEST) -q -p no:xdist tests/safe/test_threads.py -k "two_threads"
 
 test-thorough: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
-# The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and undefined behaviour
-# sanitizers.  This build has a separate environment and does not change the release build.  It has one
-# vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments, too.
+# The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and
+# undefined behaviour sanitizers.  This build has a separate environment and does not change the release
+# build.  It has one vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments.
 LEVEL ?=
 CASES ?= --quick
 SANITIZED_VENV := .venv-sanitized$(LEVEL)

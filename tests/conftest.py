@@ -37,6 +37,8 @@ MAY_SKIP = {
     "liblinear is not installed": "it needs another NumPy, in another environment",
     "celer is not installed": "as above",
     "other libraries have other bits on this machine": "digests are of two kinds of machine",
+    "fewer than two processors are free": "the time of two threads cannot be measured",
+    "the system does not tell how long a thread waits": "as above",
     "all tests skipped by +SKIP option": "an example in a docstring that must not run",
 }
 #: Packages of extras, without which their tests are not collected.
