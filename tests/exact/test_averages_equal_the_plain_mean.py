@@ -169,28 +169,6 @@ def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
     assert np.count_nonzero(model.coef_) > np.count_nonzero(weights[-1])
 
 
-def test_polynomial_decay_is_the_recursion_of_its_authors():
-    """avg <- (1 - c) avg + c w with c = (degree + 1) / (i + degree)."""
-    generator = np.random.default_rng(0)
-    iterates = generator.standard_normal(50)
-    for degree in (0, 1, 3):
-        average = 0.0
-        for i, w in enumerate(iterates, start=1):
-            c = (degree + 1) / (i + degree)
-            average = (1 - c) * average + c * w
-        omega = PolynomialDecay(degree).counts(0, 50)
-        assert average == pytest.approx(float(omega @ iterates / omega.sum()), rel=1e-13)
-
-
-def test_an_average_without_iterates_is_the_weights():
-    """The weights predict before step k, as in scikit-learn: there is nothing else."""
-    X, y = data()
-    late = RawRegressor(rule=FoBoS(average=10_000), max_iter=2, tol=None, random_state=0).fit(X, y)
-    plain = RawRegressor(max_iter=2, tol=None, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(late.coef_, plain.coef_)
-    assert not hasattr(RawRegressor(), "last_coef_")
-
-
 def test_a_warm_start_begins_the_average_anew():
     """A warm start goes on from the last weights, not from the average."""
     X, y = data()

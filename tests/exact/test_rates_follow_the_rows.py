@@ -18,7 +18,6 @@ from lazynet.losses import LOSSES
 
 #: The alpha of AdaGrad for rows of the mean size 1.
 ALPHA = LOSSES["log_loss"].alphas[1]
-OF_CLASSES = [name for name, loss in LOSSES.items() if loss.margin]
 
 
 def rates_of(rule, sizes):
@@ -58,52 +57,7 @@ def test_alpha_is_computed_before_the_steps_that_are_powers_of_two(rule, least_c
     assert abs(np.mean(sizes[:17]) / np.mean(sizes[:9]) - 1.0) < 1 / 16
 
 
-@pytest.mark.parametrize("rule", [FTRL(), FTRL(beta=0.0), RDA()], ids=str)
-def test_a_new_scale_multiplies_the_weights(rule):
-    """Without a penalty weights are as if the new alpha had held from the start, and no cell moves.
-
-    With beta = 0 they are multiplied by alpha_new / alpha_old; RDA's by gamma_old / gamma_new.
-    """
-    chosen = plan(rule=rule, l2=0.0 if rule.name == "rda" or rule.beta else 1e-12)
-    X, y = corpus(n_rows=18, d=12)
-    engine = chosen.new_engines(12)[0]
-    engine.take(examples_of(chosen, X, y), chosen.steps(rows(16), 0), chosen.task(engine))
-    cells, weights, unit = engine.cells.copy(), engine.weights(), engine.unit
-    engine.set_field("mean", 2.0 * unit)
-    ratio = engine.weights()[weights != 0] / weights[weights != 0]
-    if rule.name == "rda":
-        np.testing.assert_array_equal(ratio, 0.25)
-    elif not rule.beta:
-        np.testing.assert_allclose(ratio, 0.5, rtol=1e-6)
-    else:
-        assert (ratio < 0.5).all()
-    np.testing.assert_array_equal(engine.cells, cells)
-
-
 # --- the scale of X -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rule", "exponent"),
-    [
-        (rule, exponent)
-        for rule, most in ((FTRL(), 130), (RDA(), 130), (AdaGrad(), 200))
-        for exponent in (-most, -30, -1, 10, most)
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("loss", OF_CLASSES)
-def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(rule, loss, exponent):
-    """X times 2^k gives the weights times 2^-k bit for bit, and the same intercept."""
-    X, y = corpus(n_rows=200, d=90)
-    options = dict(loss=loss, rule=rule, l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
-    model = RawClassifier(**in_rule(**options)).fit(X, y)
-    scaled = RawClassifier(**in_rule(**options)).fit(X * 2.0**exponent, y)
-    np.testing.assert_array_equal(scaled.coef_ * 2.0**exponent, model.coef_)
-    np.testing.assert_array_equal(scaled.intercept_, model.intercept_)
-    if rule.name == "adagrad":
-        assert scaled.eta0_ * 2.0**exponent == model.eta0_
-    assert np.count_nonzero(model.coef_) > 50
 
 
 def test_importances_that_are_all_ten_times_as_large_change_nothing():
@@ -116,29 +70,6 @@ def test_importances_that_are_all_ten_times_as_large_change_nothing():
 
 
 # --- other settings, loaded weights, what is refused ---------------------------------------------
-
-
-def test_from_a_given_alpha_to_the_data_and_back():
-    """The weights go on as they are; rows are counted from the switch on, and not with alpha."""
-    X, y = corpus(n_rows=60, d=40)
-    options = dict(shuffle=False, l1=0.0, l2=0.0)
-    model = RawClassifier(**in_rule(rule=AdaGrad(alpha=0.1), **options))
-    model.partial_fit(X, y, classes=[-1, 1])
-    assert model.eta0_ == 0.1
-    before = model.coef_.copy()
-    nothing = sparse.csr_matrix((1, 40))
-    model.set_params(rule="adagrad").partial_fit(nothing, y[:1])
-    np.testing.assert_array_equal(model.coef_, before)
-    assert model.eta0_ == ALPHA  # of the loss, until a row is not empty
-    model.partial_fit(X[:1], y[:1])
-    assert model.eta0_ == ALPHA / (row_sizes_of(X[:1], "absolute_sums")[0] / 2)
-    model.partial_fit(X[1:], y[1:])
-    last = np.concatenate([[0.0], row_sizes_of(X, "absolute_sums")])
-    assert model.eta0_ == pytest.approx(alphas_after(last, ALPHA, 1 / 16)[-1])
-    before = model.coef_.copy()
-    model.set_params(rule=AdaGrad(alpha=0.1)).partial_fit(nothing, y[:1])
-    np.testing.assert_array_equal(model.coef_, before)
-    assert model.eta0_ == 0.1
 
 
 @pytest.mark.parametrize("rule", [FTRL(), RDA()], ids=str)

@@ -12,7 +12,10 @@ from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
 from lazynet import (
+    FTRL,
+    RDA,
     SGD,
+    AdaGrad,
     FoBoS,
     FromData,
     Power,
@@ -51,26 +54,32 @@ def test_refreshes_come_at_rows_0_1_2_4_8():
 
 
 def fitted(kind, X, y, **options):
-    rule = FoBoS(FromData())
-    return kind(rule=rule, tol=None, max_iter=3, random_state=0, **options).fit(X, y)
+    options = {"rule": FoBoS(FromData()), **options}
+    return kind(tol=None, max_iter=3, random_state=0, **options).fit(X, y)
 
 
-@pytest.mark.parametrize("power", [-40, -10, 10, 40])
+#: Rules whose rates follow the rows, the largest power of two, and how its rates follow a factor.
+FOLLOWING = [(FoBoS(FromData()), 40, 2), (AdaGrad(), 200, 1), (FTRL(), 130, 0), (RDA(), 130, 0)]
+
+
+@pytest.mark.parametrize(("rule", "most", "follow"), FOLLOWING, ids=lambda value: str(value))
 @pytest.mark.parametrize("fit_intercept", BOTH)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_factor_of_x_changes_no_prediction(loss, fit_intercept, power):
+@pytest.mark.parametrize("share", [-1.0, 0.25, 1.0])
+def test_a_factor_of_x_changes_no_prediction(share, loss, fit_intercept, rule, most, follow):
     """A power of two changes no bit; the penalty follows the factor."""
     X, y = corpus(n_rows=90, d=60)
     y = y if LOSSES[loss].margin else y * 3 + np.arange(90) % 7
     kind = RawClassifier if LOSSES[loss].margin else RawRegressor
-    c = 2.0**power
-    options = dict(loss=loss, fit_intercept=fit_intercept)
-    plain = fitted(kind, X, y, **options, l1=0.0, l2=2.0**-10)
-    scaled = fitted(kind, X * c, y, **options, l1=0.0, l2=2.0**-10 * c * c)
+    c, l2 = 2.0 ** int(share * most), 2.0**-10 if follow == 2 else 0.0
+    options = dict(rule=rule, loss=loss, fit_intercept=fit_intercept, l1=0.0)
+    plain = fitted(kind, X, y, **options, l2=l2)
+    scaled = fitted(kind, X * c, y, **options, l2=l2 * c * c)
     np.testing.assert_array_equal(scaled.coef_ * c, plain.coef_)
     np.testing.assert_array_equal(scaled.intercept_, plain.intercept_)
     assert np.abs(plain.coef_).max() > 0.01
-    assert scaled.eta0_ * c * c == plain.eta0_
+    if follow:
+        assert scaled.eta0_ * c**follow == plain.eta0_
 
 
 @pytest.mark.parametrize("fit_intercept", BOTH)

@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import plan, rows
-from support.engines import apart
 from support.matrices import make_data
 from support.minima import assert_stationary
 from support.models import RawClassifier, RawRegressor
@@ -17,7 +16,6 @@ from lazynet import SAGA, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES, get_loss
-from lazynet.penalties import ElasticNet
 from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.saga import DenseSAGA
 
@@ -207,28 +205,6 @@ def test_a_stream_is_refused():
         Stepper(3, rule="saga")
 
 
-def test_the_order_may_leave_rows_out_and_repeat_them_from_any_weights():
-    """The mean is over all rows of X; SAGA begins with no slopes, and another rule goes on."""
-    X, y = make_data(n_classes=0)
-    order = np.array([3, 3, 7, 0, 3, 7, 59])
-    options = dict(l1=1e-3, l2=1e-3, max_iter=4, tol=None, warm_start=True)
-    model = RawRegressor(rule="saga", **options).fit(X, y)
-    weights = model.coef_.copy()
-    np.testing.assert_array_equal(model.set_params(rule="fobos").coef_, weights)
-    weights, intercept = model.partial_fit(X, y).coef_, model.intercept_[0]
-    model.set_params(rule=SAGA(alpha=0.05)).fit(X, y, sample_order=order)
-    twin = DenseSAGA(
-        X.shape[1], n_rows=60, loss="squared_error", l1=1e-3, l2=1e-3, alpha=0.05,
-        fit_intercept=True,
-    )  # fmt: skip
-    twin.weights, twin.intercept = weights.tolist(), intercept
-    for i in np.tile(order, 4):
-        twin.step(X[i].indices, X[i].data, y[i], row=i)
-    assert apart(model.coef_, twin.weights) <= 1e-12
-    assert apart(model.intercept_[0], twin.intercept) <= 1e-12
-    assert model.t_ == twin.t == 28
-
-
 # --- the engine -----------------------------------------------------------------------------------
 
 
@@ -249,14 +225,3 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
     engine.set_coefficients(engine.coefficients(), engine.intercepts())
     engine.take(fewer, chosen.steps(rows(9), 0), chosen.task(engine))
     assert len(engine.memory) == 9
-
-
-def test_a_rate_that_changes_concerns_the_steps_to_come():
-    """The missed steps are taken at the old rate and penalty."""
-    X, y = make_data()
-    chosen = plan(rule=SAGA(alpha=0.1), l1=1e-3)
-    engine = chosen.new_engines(X.shape[1])[0]
-    engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
-    weights = engine.weights()
-    engine.set_constants(SAGA(alpha=0.7).constants(ElasticNet(0.5, 0.5)))
-    np.testing.assert_array_equal(engine.weights(), weights)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import ElasticNet
 from support import plan, rows
 from support.algorithms import BOTH_ORDERS, RULES_WITH_CELLS, default_of, penalty_of
 from support.matrices import make_data
@@ -13,7 +12,7 @@ from support.parameters import in_rule
 from support.runs import runs
 from support.twins import Run, assert_matches_references
 
-from lazynet import FoBoS, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet import FoBoS, FromArray, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
 from lazynet.engines.clock import ClockEngine, DenseEngine, TablesEngine
@@ -132,22 +131,6 @@ def test_few_sweeps_over_a_long_run_without_l1():
 
 
 # --- weights that stay at 0 or above ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.1), (0.1, 0.05)])
-def test_training_goes_to_the_minimum_among_positive_weights(l1, l2):
-    """Which scikit-learn's coordinate descent finds, of the same objective."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 4))
-    y = X @ [1.0, -1.0, 2.0, 0.0] + 0.1 * rng.normal(size=50) + 3.0
-    other = ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), positive=True, tol=1e-10).fit(X, y)
-    rule = FoBoS(positive=True, schedule=lambda t: 5.0 / (t + 100))
-    ours = LazyNetRegressor(
-        l1=l1, l2=l2, rule=rule, max_iter=400, tol=None, random_state=0
-    ).fit(X, y)  # fmt: skip
-    np.testing.assert_allclose(ours.coef_, other.coef_, atol=2e-2)
-    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=2e-2)
-    assert ours.coef_[1] == 0.0 == other.coef_[1]
 
 
 @pytest.mark.parametrize(
