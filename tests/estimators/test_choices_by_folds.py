@@ -237,27 +237,6 @@ def test_a_best_setting_at_an_end(kind, grid, expected):
             kind(cv=3, random_state=0, **grid).fit(X, y)
 
 
-@pytest.mark.slow
-def test_the_grid_that_a_warning_names_gives_no_warning_of_the_other_end():
-    """It contains the grid that was tried."""
-    X = np.random.default_rng(0).standard_normal((300, 20))
-    y = X @ np.linspace(-1, 1, 20) + np.random.default_rng(1).standard_normal(300)
-    l1s = 50
-    for _ in range(3):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model = DualNetRegressorCV(l1s=l1s, cv=3, tol=1e-8).fit(X, y)
-        messages = [str(warning.message) for warning in caught]
-        if not messages:
-            break
-        (message,) = messages
-        assert "is the smallest of those tried" in message
-        before = model.cv_results_["mean_loss"].min()
-        l1s = eval(message.partition("pass l1s=")[2], {"np": np})
-    assert not messages
-    assert model.cv_results_["mean_loss"].min() <= before
-
-
 # --- folds, threads, weights, copies --------------------------------------------------------
 
 

@@ -9,15 +9,13 @@ from scipy import sparse
 from scipy.special import xlog1py, xlogy
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import SGDClassifier
 from support import AS_PASSED, same_bits
-from support.matrices import categories, make_data, noisy_data, noisy_documents
+from support.matrices import categories, make_data, noisy_documents
 
 from lazynet import (
     FTRL,
     RDA,
     SAGA,
-    SGD,
     AdaGrad,
     Balanced,
     Constant,
@@ -104,19 +102,6 @@ def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
     assert model.best_epoch_ == (int(np.argmin(losses)) if early_stopping else len(losses) - 1)
 
 
-def test_tol_is_a_share_of_the_loss():
-    """Targets of any size stop after the same number of epochs."""
-    X, y = make_data(n=200, n_classes=0)
-    rule = FoBoS("inverse_sqrt", eta0=0.02)
-    options = dict(rule=rule, l1=0.0, random_state=0, tol=0.02, max_iter=500)
-    epochs = {
-        scale: LazyNetRegressor(**options).fit(X, scale * y).n_iter_
-        for scale in (2.0**-20, 1.0, 2.0**20)
-    }
-    assert len(set(epochs.values())) == 1
-    assert 3 < epochs[1.0] < 500
-
-
 def test_a_loss_of_zero_is_no_progress():
     """Where nothing is left to learn, training stops."""
     model = LazyNetClassifier(
@@ -171,17 +156,6 @@ def test_a_first_epoch_worse_than_a_constant_restarts_training(options, capsys):
         assert model.history_[0]["progressive_loss"] > constant
         assert printed[0].split()[12] == f"{constant:.6g}:"
         assert f"whose loss is {constant:.4g}" in model.auto_[-1].reason
-
-
-def test_a_rare_class_restarts_training():
-    """A rare class, which lower rates learn better."""
-    X, scores = learnable(400, 60, density=0.2)[0], np.random.default_rng(0).standard_normal(60)
-    scores = X @ scores + 2.0 * np.random.default_rng(1).standard_normal(400)
-    y = (scores > np.quantile(scores, 0.95)).astype(int)
-    model = LazyNetClassifier(random_state=0).fit(X, y)
-    first, second = (line["progressive_loss"] for line in model.history_[:2])
-    assert restarted(model)
-    assert second < first
 
 
 @pytest.mark.parametrize("max_iter", [2, 3])
@@ -293,17 +267,6 @@ def test_early_stopping_keeps_the_best_epoch_with_its_whole_state(rule, n_classe
         model.partial_fit(X, y, sample_order=order)
     assert same_bits(restless.coef_, short.coef_)
     assert restless.t_ == short.t_
-
-
-@pytest.mark.parametrize("average", [None, True])
-def test_the_last_epoch_is_kept_unless_rows_are_held_out(average):
-    """The progressive loss judges the weights before its epoch ends: it chooses no epoch."""
-    X, y = noisy_data()
-    options = dict(RESTLESS, rule=FoBoS(Constant(3.0), average=average))
-    model = LazyNetClassifier(tol=0.0, **options).fit(X, y)
-    losses = [line["progressive_loss"] for line in model.history_]
-    assert model.best_epoch_ == 11 > np.argmin(losses)
-    assert same_bits(model.coef_, LazyNetClassifier(tol=None, **options).fit(X, y).coef_)
 
 
 @pytest.mark.parametrize("options", [{}, {"l1": 1e-3}, {"l2": 1e-3, "rule": "fobos"}], ids=str)
@@ -526,21 +489,6 @@ def test_a_good_fit_and_a_loss_that_cannot_fall_need_no_warning(Estimator):
     y = (random.random_sample(1000) < 0.5).astype(int)
     for options in ({}, dict(l1=10.0), dict(l1=10.0, rule=FoBoS(eta0=0.01))):
         Estimator(random_state=0, **options).fit(X, y - 0.5 if Estimator is LazyNetRegressor else y)
-
-
-# --- a schedule of scikit-learn ---------------------------------------------------------------
-
-
-def test_optimal_has_the_rates_of_scikit_learn():
-    """SGDClassifier with alpha = l2 takes the same steps."""
-    X, y = learnable()
-    options = dict(loss="hinge", fit_intercept=False, max_iter=3, tol=None)
-    rule = SGD("optimal", step_order="shrink_first")
-    ours = LazyNetClassifier(l1=0.0, l2=0.01, rule=rule, **AS_PASSED, **options).fit(X, y)
-    theirs = SGDClassifier(alpha=0.01, learning_rate="optimal", shuffle=False, **options).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
-        LazyNetClassifier(l2=0.0, rule=FoBoS("optimal")).fit(X, y)
 
 
 # --- balanced classes in a stream -----------------------------------------------------------

@@ -5,11 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from support import same_bits
 from support.matrices import source_of
 
@@ -17,7 +14,6 @@ from lazynet import SAGA, AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor, l
 from lazynet.data.statistics import FeatureMoments
 from lazynet.estimators import online_model
 from lazynet.reference.learner import RunningUnits
-from lazynet.training.folds import split
 
 BOTH = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 #: Products and quotients by sizes and means are rounded, and every step goes on with the rounding.
@@ -179,56 +175,6 @@ def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize)
 
 
 @BOTH
-@pytest.mark.parametrize("options", [{}, dict(l1=0.01, l2=0.01, standardize=True)], ids=str)
-@given(seed=st.integers(0, 1000))
-def test_units_and_origins_of_features_change_no_prediction(Estimator, options, seed):
-    """To multiply a feature by a number divides its weight by it; a full feature may be moved.
-
-    With "auto" sparse features share a size, and are multiplied by the same number.
-    """
-    X, y = rows_and_targets(Estimator)
-    factors = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
-    if not options:
-        factors[::3] = factors[0]
-    changed = X.copy()
-    changed[:, [2, 5]] += [1000.0, -7.0]
-    changed *= factors
-    model, other = (
-        Estimator(random_state=0, max_iter=3, tol=None, **options).fit(rows, y)
-        for rows in (X, changed)
-    )
-    np.testing.assert_allclose(decisions(other, changed), decisions(model, X), **CLOSE)
-    np.testing.assert_allclose(np.ravel(other.coef_) * factors, np.ravel(model.coef_), **CLOSE)
-
-
-@BOTH
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, np.asfortranarray])
-def test_float32_is_standardised_as_float64(Estimator, form):
-    """The values are those of float32, the sums and quotients are of float64."""
-    X, y = rows_and_targets(Estimator)
-    narrow = X.astype(np.float32)
-    model, other = (
-        Estimator(random_state=0).fit(form(rows), y).partial_fit(form(rows[:9]), y[:9])
-        for rows in (narrow, narrow.astype(float))
-    )
-    assert same_bits(model.coef_, other.coef_)
-    assert same_units(model.units_, other.units_)
-
-
-@BOTH
-def test_rows_that_are_held_out_have_no_part_in_the_units(Estimator):
-    X, y = rows_and_targets(Estimator)
-    options = dict(early_stopping=True, validation_fraction=0.5, random_state=0)
-    strata = (y == "yes").astype(int) if Estimator is LazyNetClassifier else None
-    trained, held = split(len(y), 0.5, np.random.RandomState(0), strata)
-    other = X.copy()
-    other[held] = 100.0 * other[held] + 5.0
-    model = Estimator(**options).fit(other, y)
-    assert same_units(model.units_, moments_of(X[trained]).units)
-    assert same_units(model.units_, clone(model).fit(X, y).units_)
-
-
-@BOTH
 def test_weights_go_in_and_out_in_the_units_of_the_rows(Estimator):
     X, y = rows_and_targets(Estimator)
     seen = []
@@ -352,22 +298,6 @@ def test_values_whose_squares_overflow_are_refused(Estimator, standardize):
         assert same_bits(changed.partial_fit(X, y).coef_, expected.coef_)
 
 
-@BOTH
-def test_a_call_that_fails_leaves_the_units(Estimator):
-    """Steps that overflow after the rows were counted."""
-    X, y = rows_and_targets(Estimator)
-    model = Estimator(random_state=0, rule=FoBoS(eta0=0.01)).fit(X, y)
-    expected = copy.deepcopy(model).partial_fit(X[:3], y[:3])
-    model.set_params(rule__eta0=1e308, l1=0.0)
-    units = model.units_
-    with pytest.raises(FloatingPointError):
-        model.partial_fit(7.0 * X, y)
-    assert same_units(model.units_, units)
-    model.set_params(rule__eta0=0.01, l1=None).partial_fit(X[:3], y[:3])
-    assert same_units(model.units_, expected.units_)
-    assert same_bits(model.coef_, expected.coef_)
-
-
 # --- calls after others -------------------------------------------------------------------------
 
 
@@ -430,19 +360,6 @@ def test_a_switch_of_the_units_keeps_the_model(Estimator, before, after, rule):
             full = [1, 2, 4, 5]
             columns = full if after[0] == "auto" else slice(None)
             np.testing.assert_allclose(other.units_.sizes[columns], np.array(sizes)[columns])
-
-
-def test_a_search_compares_penalties_in_the_same_units():
-    """None and the l1 that it finds have the same score."""
-    X, y = rows_and_targets(LazyNetClassifier)
-    X, fold = X * 10.0 ** np.arange(6), [(np.arange(60), np.arange(60, 120))]
-    found = LazyNetClassifier(random_state=0).fit(X[:60], y[:60]).l1_
-    grid = {"l1": [None, found, 10.0], "standardize": ["auto", True, False]}
-    model = LazyNetClassifier(random_state=0)
-    search = GridSearchCV(model, grid, cv=fold, scoring="neg_log_loss").fit(X, y)
-    scores = search.cv_results_["mean_test_score"].reshape(3, 3)
-    assert scores[0, 0] == scores[1, 0]
-    assert len({*scores.ravel()}) > 3
 
 
 def test_sparse_weights_of_several_targets_are_the_dense_ones():

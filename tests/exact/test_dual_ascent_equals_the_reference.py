@@ -12,7 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import rows
-from support.caught import caught
 from support.dual import MINIMISED, dual_within
 from support.engines import apart
 from support.matrices import corpus
@@ -225,25 +224,3 @@ def test_every_vector_level_gives_the_same_bits(loss, values, indices):
             twin.step(i)
         twin.recentre(factor * twin.kappa, factor * twin.kappa_intercept)
     assert_equal(seen[0], twin)
-
-
-# --- the tests are tested -------------------------------------------------------------------------
-
-
-class ForgetsTheImportanceInTheCurvature(DualAscent):
-    """Steps as long as if every importance were 1."""
-
-    def __init__(self, mean, *options):
-        super().__init__(mean, *options)
-        if mean.importances is not None:
-            s = mean.importances
-            mean.squared_norms = mean.squared_norms / np.where(s, s, 1.0)
-
-
-def test_broken_steps_are_caught():
-    """The property of equal steps finds every kind broken on purpose."""
-
-    @caught()
-    @given(case=cases(["squared_error"]))
-    def equal(case):
-        assert_matches_reference(case, ForgetsTheImportanceInTheCurvature)

@@ -382,6 +382,3 @@ def test_features_are_those_of_vowpal_wabbit(workspaces, text, size):
         assert row.label == pytest.approx(label, rel=1e-6)
         assert row.importance == pytest.approx(importance, rel=1e-6)
         assert row.entries == pytest.approx(theirs, rel=1e-6, abs=1e-5)
-
-
-# --- parsers that are broken on purpose ---------------------------------------------------------

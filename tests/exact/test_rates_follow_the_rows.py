@@ -175,13 +175,6 @@ def test_l1_and_l2_mean_the_same_in_every_rule(rule):
     assert abs(more) <= 3
 
 
-def test_l1_and_l2_of_the_published_ftrl_mean_something_else():
-    """The penalty of a single example has no effect after thousands of steps."""
-    above, more = distance_to_the_minimum(FTRL(penalty="once"))
-    assert above > 0.5
-    assert more > 8
-
-
 # --- warm starts --------------------------------------------------------------------------------
 
 

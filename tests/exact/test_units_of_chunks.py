@@ -200,6 +200,3 @@ def twins_of(model, X, targets):
 def test_chunks_are_dense_steps_in_the_units_of_the_rows_so_far(variant, data):
     """For every way to keep weights."""
     assert_chunks_are_dense_steps(data.draw(models_and_chunks(variant)))
-
-
-# --- what is broken on purpose is caught ----------------------------------------------------------
