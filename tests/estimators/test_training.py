@@ -180,30 +180,6 @@ def test_a_fit_that_restarts_has_the_weights_of_lower_rates(max_iter, monkeypatc
     assert model.history_[1]["progressive_loss"] == slower.history_[0]["progressive_loss"]
 
 
-@pytest.mark.parametrize("early_stopping", [False, True])
-@pytest.mark.parametrize("n_epochs", range(1, 6))
-def test_a_checkpoint_resumes_before_and_after_a_restart(n_epochs, early_stopping, tmp_path):
-    X, y = categories()
-    options = dict(random_state=0, early_stopping=early_stopping)
-    whole = LazyNetClassifier(**options).fit(X, y)
-    assert restarted(whole)
-    seen = []
-
-    def fail(epoch):
-        seen.append(epoch.epoch)
-        if len(seen) == n_epochs + 1:
-            raise InterruptedError
-
-    given = dict(checkpoint=tmp_path / "run", every=0, callback=fail)
-    with pytest.raises(InterruptedError):
-        LazyNetClassifier(**options).fit(X, y, **given)
-    model = LazyNetClassifier(**options).fit(X, y, **given)
-    assert seen == [*range(n_epochs + 1), *range(n_epochs, whole.n_iter_)]
-    assert same_bits(model.coef_, whole.coef_)
-    assert model.auto_ == whole.auto_
-    assert (model.t_, model.eta0_) == (whole.t_, whole.eta0_)
-
-
 def test_the_constant_counts_rows_by_their_weights():
     """The first epoch predicts worse than a constant of rows that count alike: no restart."""
     X, _ = noisy_documents(n=400)

@@ -141,21 +141,6 @@ def test_units_show_the_names_of_the_features():
 
 
 @BOTH
-@pytest.mark.parametrize("options", OTHERS, ids=str)
-def test_units_depend_on_no_other_parameter(Estimator, options):
-    X, y = rows_and_targets(Estimator)
-    for standardize in ("auto", True):
-        sizes, means = sizes_and_means(X, own=standardize is True)
-        model = Estimator(standardize=standardize, **options).fit(X, y)
-        assert_units(model.units_, sizes, means)
-        model.set_params(fit_intercept=False).fit(X, y)
-        sizes, _ = sizes_and_means(X, own=standardize is True, centred=False)
-        assert_units(model.units_, sizes, np.zeros(6))
-        assert not model.intercept_.any()
-    assert Estimator(standardize=False, **options).fit(X, y).units_ is None
-
-
-@BOTH
 @pytest.mark.parametrize("options", [*OTHERS, dict(rule=SAGA(), l2=1e-3)], ids=str)
 @pytest.mark.parametrize("standardize", ["auto", True])
 def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize):
@@ -163,8 +148,7 @@ def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize)
     X, y = rows_and_targets(Estimator)
     model = Estimator(random_state=0, standardize=standardize, **options).fit(X, y)
     units, inner = model.units_, model.units_.rows(sparse.csr_matrix(X))
-    assert len(units.moved)
-    assert (units.means == 0).any()
+    assert_units(units, *sizes_and_means(X, own=standardize is True))
     twin = Estimator(random_state=0, standardize=False, **options).fit(inner, y)
     np.testing.assert_array_equal(np.ravel(twin.coef_) / units.sizes, np.ravel(model.coef_))
     np.testing.assert_allclose(decisions(twin, inner), decisions(model, X), rtol=1e-9, atol=1e-9)

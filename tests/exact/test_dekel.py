@@ -61,6 +61,20 @@ def test_sums_are_explicit_centering_and_naive_averaging(loss, centered, data):
     assert_models_match(loss, X, y, order, l2, mean)
 
 
+def test_sums_begin_anew_in_a_long_run():
+    """Of more steps than the sums are kept for."""
+    n_steps = 70_000
+    X, y = sparse.csr_matrix([[1.0], [-0.5], [2.0]]), np.array([1.0, -1.0, -1.0])
+    order = np.random.default_rng(0).integers(0, 3, n_steps)
+    engine = DekelEngine(1, get_loss("log_loss"), 1e-3, None)
+    engine.take(as_examples(X, y), order)
+    dense = DenseDekel(1, loss="log_loss", l2=1e-3)
+    for row in order:
+        dense.step([0], [X.data[row]], y[row])
+    for found, expected in ((engine.last(), dense.last()), (engine.average(), dense.average())):
+        assert apart(np.append(*found), np.append(*expected)) <= 1e-10
+
+
 # --- kernel and estimators ----------------------------------------------------------------------
 
 

@@ -166,33 +166,6 @@ def test_the_same_bits_for_any_chunks_and_threads(rule, monkeypatch):
             assert left.tobytes() == right.tobytes()
 
 
-@pytest.mark.parametrize("rule", ["fobos", "rda", "ftrl", "adagrad"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_losses_of_held_out_rows(rule, weighted):
-    """They are those of the predictions by hand, and judging changes no weight."""
-    X, y = make_data(seed=7)
-    weights = np.random.default_rng(7).choice([0.5, 1.0, 3.0], len(y)) if weighted else None
-    folds, orders = three_folds(len(y))[:3], some_orders(len(y), 1)
-    model = RawClassifier(l1=0.0, rule=rule)
-    training = trained(model, SETTINGS, X, y, folds, orders, weights=weights)
-    before = [model_of(training, k, 1) for k in range(len(SETTINGS))]
-    with Workers(1) as workers:
-        found = training.held_out(workers)
-        counts = training.nonzeros(workers)
-    for number, fold in enumerate(folds):
-        for column in range(len(SETTINGS)):
-            coefs, intercepts = model_of(training, column, number)
-            decision = X[fold.test] @ coefs[0] + intercepts[0]
-            losses = np.logaddexp(0, -decision * (2.0 * y[fold.test] - 1))
-            test_weights = None if weights is None else weights[fold.test]
-            assert found[column, number] == pytest.approx(np.average(losses, weights=test_weights))
-            assert counts[column, number] == np.count_nonzero(coefs)
-    for (coefs, intercepts), column in zip(before, range(len(SETTINGS)), strict=True):
-        after = model_of(training, column, 1)
-        np.testing.assert_allclose(after[0], coefs, rtol=1e-12, atol=1e-14)
-        np.testing.assert_array_equal(after[1], intercepts)
-
-
 @pytest.mark.parametrize("rule", RULES)
 @given(
     loss=st.sampled_from(sorted(LOSSES)),

@@ -11,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import plan
-from support.matrices import make_data
-from support.models import RawClassifier, RawRegressor
-from support.parameters import in_rule
 
 from lazynet import FoBoS
 from lazynet.data.arrays import as_examples
@@ -21,7 +18,6 @@ from lazynet.engines.base import SweepLimits
 from lazynet.engines.outputs import GroupedOutputs
 from lazynet.kernels.outputs import run
 from lazynet.kernels.steps import OutputTargets
-from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import l2_prox, shrink_row
 
 
@@ -71,38 +67,6 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     targets = OutputTargets(0, 2, numbers=np.ones((1, 2)))
     steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
     return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
-
-
-# --- estimators --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["labels", "classes", "softmax", "targets"])
-def test_fit_is_stepping_by_hand(kind):
-    """Rows, targets and strengths reach the engine as they are given."""
-    generator = np.random.default_rng(0)
-    X, _ = make_data(n=60, d=12)
-    scores = 0.5 * X @ generator.standard_normal((12, 3))
-    options = dict(group="l2", l1=0.3, l2=0.1, rule="fobos", schedule="constant", eta0=0.1)
-    options |= dict(max_iter=2, tol=None, shuffle=False)
-    if kind == "targets":
-        y = numbers = scores
-        model = RawRegressor(**in_rule(**options)).fit(X, y)
-    else:
-        y = (scores > 0).astype(int) if kind == "labels" else scores.argmax(axis=1)
-        numbers = 2.0 * (y if kind == "labels" else y[:, None] == np.arange(3)) - 1.0
-        coupled = {"loss": "softmax"} if kind == "softmax" else {}
-        model = RawClassifier(**in_rule(**options, **coupled)).fit(X, y)
-    dense = DenseGroups(
-        12, 3, softmax=kind == "softmax", l1=0.3, l2=0.1, schedule=lambda t: 0.1,
-        loss="squared_error" if kind == "targets" else "log_loss", fit_intercept=True,
-    )  # fmt: skip
-    for i in [*range(60), *range(60)]:
-        target = int(y[i]) if kind == "softmax" else numbers[i].tolist()
-        dense.step(X[i].indices.tolist(), X[i].data.tolist(), target)
-    np.testing.assert_allclose(model.coef_, np.array(dense.weights).T, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(model.intercept_, dense.intercepts, rtol=0, atol=1e-12)
-    used = (model.coef_ != 0.0).any(axis=0)
-    assert 0 < used.sum() < 12
 
 
 # --- refusals ----------------------------------------------------------------------------------

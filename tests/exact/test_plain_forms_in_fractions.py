@@ -97,22 +97,6 @@ def test_dekels_sums_are_the_naive_averages(loss, problem):
 
 
 @pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
-@given(problem=dekel_problems(), weight=st.fractions(0, 3, max_denominator=4))
-def test_a_weight_of_an_example_is_a_factor_of_the_slope_in_dekels_sums(kind, problem, weight):
-    """The weight multiplies the slope exactly, in the last iterate and in the average."""
-    n, rows, mean, l2 = problem
-    weighted = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
-    scaled = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
-    slope = scaled.slope
-    scaled.slope = lambda p, y, epsilon: weight * slope(p, y, epsilon)
-    for row, target in rows:
-        weighted.step(row.keys(), row.values(), target, weight)
-        scaled.step(row.keys(), row.values(), target)
-    assert (weighted.last(), weighted.average()) == (scaled.last(), scaled.average())
-    assert (weighted.weights, weighted.intercept) == weighted.last()
-
-
-@pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 from support import examples_of, plan, rows
 from support.algorithms import GIVEN, RULES_WITH_CELLS
-from support.engines import apart
 from support.matrices import corpus, make_data
 from support.models import RawClassifier
 from support.parameters import in_rule
@@ -16,35 +15,14 @@ from support.parameters import in_rule
 from lazynet import (
     FTRL,
     RDA,
-    AdaGrad,
     Stepper,
     TruncatedGradient,
 )
 from lazynet.engines.cells import FTRLEngine
 from lazynet.kernels import cells as kernel
-from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
-from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-
-
-@pytest.mark.parametrize("alpha", [None, 0.1])
-@pytest.mark.parametrize("l2", [0.0, 1e-4, 0.01, 1.0, 100.0])
-def test_adagrad_on_rows_of_every_length(l2, alpha):
-    """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
-    generator = np.random.default_rng(0)
-    lazy = Stepper(60, rule=AdaGrad(alpha=alpha), l1=1e-4, l2=l2)
-    chosen = AdaGrad(alpha=alpha).reference_options(LOSSES["log_loss"])
-    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, **chosen)
-    for length in [*range(1, 45), *range(44, 0, -1)]:
-        columns = np.sort(generator.choice(60, length, replace=False))
-        values = generator.standard_normal(length) * 10.0 ** generator.uniform(-3, 1, length)
-        target = generator.choice([-1.0, 1.0])
-        lazy.step(columns, values, target)
-        twin.step(columns.tolist(), values.tolist(), target)
-        assert apart(lazy.weights, twin.weights) <= 1e-12
-
 
 # --- engines ------------------------------------------------------------------------------------
 

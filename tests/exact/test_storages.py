@@ -42,9 +42,10 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     *map(default_of, RULES_WITH_CELLS),
 ], ids=str)  # fmt: skip
 def test_long_rows_take_the_vector_path(rule, l1, limits):
-    """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
-    X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
-    X.sort_indices()
+    """Rows of every length, from one to several blocks; sweeps may interrupt every step."""
+    generator = np.random.default_rng(0)
+    shown = generator.random((40, 130)).argsort(axis=1) <= 3 * np.arange(40)[:, None]
+    X = sparse.csr_matrix(shown * generator.standard_normal((40, 130)))
     y = np.where(np.random.default_rng(0).random(40) < 0.5, -1.0, 1.0)
     l2 = penalty_of(rule, l1, 1e-2).l2
     problem = Problem(

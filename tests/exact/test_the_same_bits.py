@@ -286,6 +286,7 @@ def test_all_forms_of_targets_say_the_same():
     assert_same(found, [found[0]] * 3)
 
 
+@pytest.mark.slow
 def test_loops_of_float32_that_are_used_first_are_not_those_of_float64():
     """The compiled loops of each type of weights are found in any order; in a new process."""
     code = """
