@@ -191,14 +191,6 @@ def test_the_penalty_of_the_objective_acts_on_the_standardised_weights(Estimator
     assert seen[-1] == pytest.approx(0.02 * np.abs(weights).sum() + 0.05 * (weights**2).sum())
 
 
-@BOTH
-@pytest.mark.parametrize("standardize", ["auto", True, False])
-def test_verify_compares_in_units(Estimator, standardize):
-    X, y = rows_and_targets(Estimator)
-    scales = 10.0 ** np.arange(-2, 4) if standardize else 1.0
-    assert Estimator(l1=1e-3, standardize=standardize).verify(X * scales, y).agrees
-
-
 # --- partial_fit --------------------------------------------------------------------------------
 
 

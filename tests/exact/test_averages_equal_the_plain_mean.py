@@ -14,13 +14,7 @@ from support.matrices import corpus
 from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
-from lazynet import (
-    FoBoS,
-    FromArray,
-    FromStep,
-    InverseSqrt,
-    PolynomialDecay,
-)
+from lazynet import FoBoS, FromArray, FromStep, InverseSqrt, PolynomialDecay
 from lazynet.data.arrays import as_examples
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.penalties import ElasticNet

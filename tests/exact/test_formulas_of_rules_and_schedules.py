@@ -55,16 +55,6 @@ def test_map_applied_equals_reference_shrink(rule, eta, l1, l2, w):
     assert (keep, pull) == MAPS[rule.name](eta, l1, l2)
 
 
-@each_rule
-@given(etas=st.lists(st.floats(0, 1), min_size=1), l1=st.floats(0, 1), l2=st.floats(0, 0.5))
-def test_map_over_an_array_is_the_map_of_each_rate(rule, etas, l1, l2):
-    """A chunk of rates gives the numbers that one rate at a time gives."""
-    together = rule.shrink(np.array(etas), l1, l2)
-    one_by_one = zip(*(rule.shrink(eta, l1, l2) for eta in etas), strict=True)
-    for array, numbers in zip(together, one_by_one, strict=True):
-        assert np.broadcast_to(array, len(etas)).tolist() == list(numbers)
-
-
 @st.composite
 def floating_rates(draw: Any, rule: Any) -> tuple[float, float]:
     """A rate and an l2 whose product is anywhere between 2^-250 and the bound of the rule."""

@@ -13,10 +13,7 @@ from support.runs import KINDS, PARAMETERS, overshoots, runs, seeded_run
 from support.twins import REGIMES, SoftmaxTwins, Twins, assert_matches_references
 
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.engines.cells import (
-    AdaGradEngine,
-    FTRLEngine,
-)
+from lazynet.engines.cells import AdaGradEngine, FTRLEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs
 from lazynet.kernels import cells as cells_kernel

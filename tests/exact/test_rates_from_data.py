@@ -11,16 +11,7 @@ from support.matrices import corpus
 from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
-from lazynet import (
-    FTRL,
-    RDA,
-    SGD,
-    AdaGrad,
-    FoBoS,
-    FromData,
-    Power,
-    TruncatedGradient,
-)
+from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, Power, TruncatedGradient
 from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.kernels.steps import Steps

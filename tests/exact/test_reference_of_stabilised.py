@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from support.matrices import rows_without_ties
 
 from lazynet.reference import DenseReference
-from lazynet.reference.stabilised import (
-    DenseStabilised,
-    base_gravity,
-    rejected_share,
-)
+from lazynet.reference.stabilised import DenseStabilised, base_gravity, rejected_share
 
 
 def permutations(n, seed):

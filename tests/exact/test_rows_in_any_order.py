@@ -15,12 +15,7 @@ from scipy import sparse
 from support.matrices import corpus, reversed_rows, shuffled_rows
 from support.parameters import in_rule
 
-from lazynet import (
-    ASGDClassifier,
-    DualNetClassifier,
-    LazyNetClassifier,
-    StabilisedSGDClassifier,
-)
+from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, StabilisedSGDClassifier
 from lazynet.data.arrays import checked_csr
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
 

@@ -12,12 +12,7 @@ from support.matrices import corpus, make_data
 from support.models import RawClassifier
 from support.parameters import in_rule
 
-from lazynet import (
-    FTRL,
-    RDA,
-    Stepper,
-    TruncatedGradient,
-)
+from lazynet import FTRL, RDA, Stepper, TruncatedGradient
 from lazynet.engines.cells import FTRLEngine
 from lazynet.kernels import cells as kernel
 from lazynet.penalties import ElasticNet

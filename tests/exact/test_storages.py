@@ -81,7 +81,7 @@ def test_a_step_with_an_overwhelming_pull_keeps_its_digits(engine, l1):
 
 def test_a_long_call_pauses_and_goes_on():
     """More numbers than one call touches: the kernel returns in between, the run is the same."""
-    X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
+    X = sparse.csr_matrix(np.ones((2, 1_500_000), dtype=np.float32))
     chosen = plan(l1=1e-3)
     weights = []
     for parts in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):

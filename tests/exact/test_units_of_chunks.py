@@ -73,21 +73,6 @@ def is_full(column):
     return 2 * np.count_nonzero(column) >= len(column) and column.any()
 
 
-@given(chunks(), st.data())
-def test_moments_have_the_same_bits_for_any_chunks(given, data):
-    """Also of some of the rows in any order."""
-    X, ends = given
-    order = np.array(data.draw(st.permutations(range(len(X))))[: max(1, len(X) - 2)])
-    whole, parts = FeatureMoments.of(X.shape[1]), FeatureMoments.of(X.shape[1])
-    whole.count(sparse.csr_matrix(X), order)
-    for rows in np.split(order, [end for end in ends if end < len(order)]):
-        parts.count(sparse.csr_matrix(X[rows]))
-    whole.settle()
-    parts.settle()
-    for name in ("cells", "counts", "sizes", "means", "full"):
-        assert same_bits(getattr(whole, name), getattr(parts, name))
-
-
 @given(chunks(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]), FLAGS)
 def test_rows_in_units_equal_the_reference(given, index, real, own):
     """Bit for bit; also where a matrix has spare room, explicit zeros and columns in any order."""
