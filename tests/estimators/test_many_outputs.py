@@ -126,14 +126,16 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
 
 @pytest.mark.parametrize("loss", ["log_loss", "softmax"])
 def test_groups_keep_or_drop_features(loss):
-    """Under a strong penalty a feature is used by all classes or by none."""
+    """Under a strong penalty a feature is used by all classes, more than 32, or by none."""
     X, scores = rows_and_scores()
+    y = 6 * scores.argmax(axis=1) + np.arange(N) % 6
     strength = 0.05
     seen = Evaluated()
     rule = FoBoS(group="l2", eta0=0.5)
     model = LazyNetClassifier(
         loss, rule=rule, l1=strength, standardize=False, random_state=0, max_iter=20, tol=None
-    ).fit(X, scores.argmax(axis=1), callback=seen)
+    ).fit(X, y, callback=seen)
+    assert len(model.coef_) > 32
     used = model.coef_ != 0.0
     assert 0 < used.any(axis=0).sum() < D
     assert (used.any(axis=0) == used.all(axis=0)).all()

@@ -355,22 +355,24 @@ def test_rows_that_are_held_out_have_no_part_in_what_fit_finds(rule):
     assert same_bits(fits[0].coef_, fits[1].coef_)
 
 
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize(("n_classes", "labels"), [(0, False), (2, False), (3, True), (3, False)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_validation_figures_by_numpy(n_classes, weighted):
+def test_validation_figures_by_numpy(n_classes, labels, weighted):
     """The loss of the model on the rows that no step visits."""
     X, y = make_data(n=100, n_classes=n_classes)
+    strata = None if labels or not n_classes else y
+    y = np.stack([y == 0, y != 2], axis=1).astype(int) if labels else y
     weights = np.random.RandomState(0).choice([0.5, 1.0, 3.0], 100) if weighted else None
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
     options = dict(early_stopping=True, validation_fraction=0.2, random_state=3)
     model = Estimator(rule=FoBoS(eta0=0.1), tol=None, max_iter=1, **options)
     model.fit(X, y, sample_weight=weights)
-    _, held = split(100, 0.2, np.random.RandomState(3), y if n_classes else None)
+    _, held = split(100, 0.2, np.random.RandomState(3), strata)
     assert model.t_ == 80
     s = np.ones(20) if weights is None else weights[held]
     decisions = X[held] @ model.coef_.T.reshape(X.shape[1], -1) + model.intercept_
-    targets = y[held, None]
-    if n_classes:
+    targets = 2.0 * y[held] - 1.0 if labels else y[held, None]
+    if n_classes and not labels:
         targets = np.where(targets == model.classes_[-decisions.shape[1] :], 1.0, -1.0)
     losses = np.vectorize(FORMULAS[model.loss][0])(decisions, targets, 0.1)
     expected = (s[:, None] * losses).mean(axis=0).sum()

@@ -138,6 +138,24 @@ def test_weights_that_are_given_are_not_rescaled():
     np.testing.assert_array_equal(model.coef_, [[2.0], [-2.0]])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_warm_start_goes_on_with_the_rates(n_classes):
+    """The rates after a warm start are those of a run that went on, not those of a first step."""
+    X, y = corpus(n_rows=90, d=60)
+    y = y if n_classes == 2 else np.arange(90) % 3
+    options = dict(rule=FoBoS(FromData()), tol=None, shuffle=False)
+    once = RawClassifier(**options, max_iter=1, warm_start=True).fit(X, y)
+    first = once.eta0_
+    # The rates fall after the second of four epochs.
+    twice = RawClassifier(**options, max_iter=4)
+    twice.fit(X, y, callback=lambda epoch: epoch.epoch == 1)
+    again = once.fit(X, y)
+    np.testing.assert_allclose(again.coef_, twice.coef_, rtol=1e-9)
+    assert again.eta0_ == pytest.approx(twice.eta0_)
+    assert again.eta0_ < first
+    assert again.set_params(rule=FoBoS("power", eta0=0.25)).fit(X, y).eta0_ == 0.25
+
+
 def test_what_cannot_have_these_rates_is_refused():
     """The error names schedule, before anything is learned."""
     X, y = [[1.0]], [1.0]

@@ -165,6 +165,7 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     np.testing.assert_array_equal(engine.coefficients(features), engine.coefficients()[:, features])
 
 
+@pytest.mark.every_case
 @EVERY_CASE
 def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_outputs):
     """They are read back, and it goes on as a new engine does; rates from the data go on."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import is_classifier
@@ -50,6 +50,8 @@ def assert_same_units(moments, sizes, means):
     np.testing.assert_allclose(moments.means, means, rtol=1e-9, atol=1e-9 * np.max(sizes))
 
 
+# Few chunks leave a full feature alone.
+@settings(max_examples=max(60, settings().max_examples))
 @given(chunks(), FLAGS, FLAGS)
 def test_units_of_the_rows_so_far_equal_the_reference(given, own, centred):
     """After every chunk, of which only the features that it touches and full ones are visited."""
