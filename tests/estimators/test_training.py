@@ -355,7 +355,7 @@ def test_rows_that_are_held_out_have_no_part_in_what_fit_finds(rule):
     assert same_bits(fits[0].coef_, fits[1].coef_)
 
 
-@pytest.mark.parametrize(("n_classes", "labels"), [(0, False), (2, False), (3, True), (3, False)])
+@pytest.mark.parametrize(("n_classes", "labels"), [(0, False), (2, False), (3, False), (3, True)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_validation_figures_by_numpy(n_classes, labels, weighted):
     """The loss of the model on the rows that no step visits."""

@@ -8,7 +8,7 @@ from scipy import sparse
 from support.algorithms import GIVEN, penalty_of
 from support.parameters import in_rule
 
-from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
+from lazynet import FoBoS, Huber, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines import catalogue as catalogue_module
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
@@ -82,6 +82,17 @@ def test_every_loss_has_default_rates_for_every_rule(name, loss):
         assert report.agrees, str(report)
         # Rounding may decide on which side of a kink a prediction is.
         assert report.steps_compared == 120 or (row.kinks and report.steps_compared > 4)
+
+
+@pytest.mark.parametrize("average", [True, "polynomial"])
+@pytest.mark.parametrize("storage", ["clock", "dense"])
+def test_averages_agree(storage, average):
+    """The average is compared after every step, too."""
+    X, y = rows()
+    report = model_of(FoBoS(storage=storage, average=average), tol=None).verify(X, y)
+    assert_agrees(report, 60)
+    assert report.engine == storage
+    assert report.average is not None
 
 
 def put(monkeypatch, name, engine):
