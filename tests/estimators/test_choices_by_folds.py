@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
@@ -199,7 +198,7 @@ def test_losses_that_are_no_numbers_are_refused():
 def test_one_standard_error_takes_the_sparser_model(kind):
     """The tables are the same."""
     X, y = data_for(kind)
-    options = dict(l1s=40, cv=3, random_state=0)
+    options = dict(l1s=np.geomspace(0.3, 0.003, 25), cv=3, random_state=0)
     best, sparser = (kind(one_standard_error=flag, **options).fit(X, y) for flag in (False, True))
     assert best.cv_results_["mean_loss"].tolist() == sparser.cv_results_["mean_loss"].tolist()
     results = best.cv_results_
@@ -235,27 +234,6 @@ def test_a_best_setting_at_an_end(kind, grid, expected):
     if expected is not None:
         with pytest.warns(UserWarning, match=expected):
             kind(cv=3, random_state=0, **grid).fit(X, y)
-
-
-@pytest.mark.slow
-def test_the_grid_that_a_warning_names_gives_no_warning_of_the_other_end():
-    """It contains the grid that was tried."""
-    X = np.random.default_rng(0).standard_normal((300, 20))
-    y = X @ np.linspace(-1, 1, 20) + np.random.default_rng(1).standard_normal(300)
-    l1s = 50
-    for _ in range(3):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model = DualNetRegressorCV(l1s=l1s, cv=3, tol=1e-8).fit(X, y)
-        messages = [str(warning.message) for warning in caught]
-        if not messages:
-            break
-        (message,) = messages
-        assert "is the smallest of those tried" in message
-        before = model.cv_results_["mean_loss"].min()
-        l1s = eval(message.partition("pass l1s=")[2], {"np": np})
-    assert not messages
-    assert model.cv_results_["mean_loss"].min() <= before
 
 
 # --- folds, threads, weights, copies --------------------------------------------------------
@@ -391,17 +369,6 @@ def test_sides_that_cannot_be_used_are_refused(way):
         check_folds([3], 5)
 
 
-@ALL_FOUR
-@pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix, sparse.csc_array, np.ndarray.tolist])
-def test_several_outputs_are_refused(kind, of):
-    """The error names y, for sparse y too."""
-    X, y = data()
-    several = of(np.column_stack([y, 1 - y]).astype(int))
-    refused = r"^y (should be a 1d array|must be an array of)"
-    with pytest.raises((TypeError, ValueError), match=refused):
-        kind().fit(X, several)
-
-
 # --- minima -----------------------------------------------------------------------------------
 
 DUAL = dict(cv=3, l1s=6, random_state=0)
@@ -442,15 +409,6 @@ def test_scores_are_those_of_scikit_learn(scoring, n_classes):
     scores = [results[f"split{number}_score"] for number in range(3)]
     np.testing.assert_allclose(results["mean_score"], np.average(scores, axis=0, weights=sizes))
     assert results["mean_score"][model.best_index_] == results["mean_score"].max()
-
-
-def test_a_ridge_penalty_can_be_chosen():
-    """l1s=0.0 with l2s chooses among penalties that leave every weight nonzero."""
-    X, y = data(n_classes=0)
-    model = DualNetRegressorCV(l1s=[0.0], l2s=[0.01, 10.0, 0.1], cv=3).fit(X, y)
-    assert model.cv_results_["l2"].tolist() == [10.0, 0.1, 0.01]
-    assert model.l1_ == 0.0
-    assert model.l2_ in (0.1, 0.01)
 
 
 def test_minima_that_come_too_late_are_told():

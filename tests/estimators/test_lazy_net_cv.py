@@ -17,7 +17,6 @@ from lazynet import (
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
-    load,
 )
 from lazynet.training.grid import GridTraining
 
@@ -75,18 +74,6 @@ def test_the_settings_are_penalties_of_standardised_features(options):
     np.testing.assert_array_equal(model.units_.sizes, one.units_.sizes)
     if not options:
         np.testing.assert_allclose(model.cv_results_["l1"], one.l1_ * np.geomspace(1e4, 1e-1, 11))
-
-
-def test_units_have_the_names_of_the_features(tmp_path):
-    """Also after a save."""
-    pandas = pytest.importorskip("pandas")
-    X, y = data()
-    table = pandas.DataFrame(X.toarray(), columns=[f"gene {j}" for j in range(20)])
-    model = LazyNetClassifierCV(**FEW).fit(table, y)
-    model.save(tmp_path / "model")
-    for units in (model.units_, load(tmp_path / "model").units_):
-        assert "gene 7" in str(units)
-    assert "gene" not in str(model.fit(X, y).units_)
 
 
 @pytest.mark.parametrize(("options", "epochs"), [({}, 20), ({"max_iter": 7}, 7)])

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GridSearchCV, KFold
 from support import AS_PASSED, Evaluated
 
 from lazynet import (
@@ -47,35 +46,45 @@ def close(left, right):
 
 
 @EVERY_RULE
-def test_every_label_learns_as_it_learns_alone(rule):
-    """Column k of y gives the model of "label k or not"; dense and sparse y the same."""
-    X, Y = with_labels()
-    together = LazyNetClassifier(rule=rule, **OPTIONS).fit(X, Y)
-    assert together.coef_.shape == (L, D)
-    assert together.intercept_.shape == (L,)
-    alone = [LazyNetClassifier(rule=rule, **OPTIONS).fit(X, Y[:, k]) for k in range(L)]
-    close(together.coef_, np.vstack([each.coef_ for each in alone]))
-    close(together.intercept_, np.concatenate([each.intercept_ for each in alone]))
-    given_sparse = LazyNetClassifier(rule=rule, **OPTIONS).fit(X, sparse.csc_matrix(Y))
-    assert sparse.issparse(given_sparse.coef_)
-    np.testing.assert_array_equal(given_sparse.coef_.toarray(), together.coef_)
-    assert sparse.issparse(given_sparse.predict(X))
-    np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
-
-
-@EVERY_RULE
-def test_every_target_learns_as_it_learns_alone(rule):
-    """Column k of y gives the model of this column, also where rates follow the targets.
+@pytest.mark.parametrize("form", ["labels", "classes", "targets"])
+def test_every_output_learns_as_it_learns_alone(form, rule):
+    """A label or not, a class or another one, a target; figures are sums; sparse y is the same.
 
     With standardised features the l1 would act on weights of targets of one size.
     """
     X, scores = rows_and_scores()
-    model = LazyNetRegressor(rule=rule, standardize=False, **OPTIONS)
-    together = clone(model).fit(X, scores)
-    alone = [clone(model).fit(X, column) for column in scores.T]
+    kind, loss, y = LazyNetClassifier, "log_loss", (scores > 0.3).astype(int)
+    columns = y
+    if form == "classes":
+        # A fit of two classes with the log loss may restart.
+        loss, y = "hinge", scores.argmax(axis=1)
+        columns = y[:, None] == np.arange(L)
+    elif form == "targets":
+        kind, loss, y, columns = LazyNetRegressor, "squared_error", scores, scores
+    model = kind(loss, rule=rule, standardize=form == "labels" and "auto", **OPTIONS)
+    of_all, of_each = Evaluated(), [Evaluated() for _ in range(L)]
+    together = clone(model).fit(X, y, callback=of_all)
+    alone = [
+        clone(model).fit(X, column, callback=seen)
+        for column, seen in zip(columns.T, of_each, strict=True)
+    ]
+    assert together.coef_.shape == (L, D)
     close(together.coef_, np.vstack([each.coef_ for each in alone]))
-    close(together.predict(X), np.column_stack([each.predict(X) for each in alone]))
-    assert together.score(X, scores) == pytest.approx(r2_score(scores, together.predict(X)))
+    close(together.intercept_, np.concatenate([each.intercept_ for each in alone]))
+    assert together.history_[-1]["progressive_loss"] == pytest.approx(
+        sum(each.history_[-1]["progressive_loss"] for each in alone)
+    )
+    for name, found in of_all.lines[-1].items():
+        assert found == pytest.approx(sum(seen.lines[-1][name] for seen in of_each))
+    if form == "classes":
+        decision = together.decision_function(X)
+        np.testing.assert_array_equal(together.predict(X), decision.argmax(axis=1))
+    elif form == "targets":
+        assert together.score(X, scores) == pytest.approx(r2_score(scores, together.predict(X)))
+    else:
+        given_sparse = clone(model).fit(X, sparse.csc_matrix(y))
+        np.testing.assert_array_equal(given_sparse.coef_.toarray(), together.coef_)
+        np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
 
 
 @EVERY_RULE
@@ -117,14 +126,16 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
 
 @pytest.mark.parametrize("loss", ["log_loss", "softmax"])
 def test_groups_keep_or_drop_features(loss):
-    """Under a strong penalty a feature is used by all classes or by none."""
+    """Under a strong penalty a feature is used by all classes, more than 32, or by none."""
     X, scores = rows_and_scores()
+    y = 6 * scores.argmax(axis=1) + np.arange(N) % 6
     strength = 0.05
     seen = Evaluated()
     rule = FoBoS(group="l2", eta0=0.5)
     model = LazyNetClassifier(
         loss, rule=rule, l1=strength, standardize=False, random_state=0, max_iter=20, tol=None
-    ).fit(X, scores.argmax(axis=1), callback=seen)
+    ).fit(X, y, callback=seen)
+    assert len(model.coef_) > 32
     used = model.coef_ != 0.0
     assert 0 < used.any(axis=0).sum() < D
     assert (used.any(axis=0) == used.all(axis=0)).all()
@@ -357,26 +368,6 @@ def test_classes_begin_to_share_the_softmax():
 
 
 # --- scikit-learn around models of several outputs ------------------------------------------------
-
-
-@pytest.mark.parametrize("rule", ["auto", FoBoS(group="l2", eta0=0.3)], ids=str)
-@pytest.mark.parametrize(
-    "form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array]
-)
-def test_a_search_over_l1(form, rule):
-    """The form of y changes no score; the best is fitted again, and keeps the form of y."""
-    X, Y = with_labels()
-    model, strengths = LazyNetClassifier(**OPTIONS, rule=rule), [None, 0.02, 1.0]
-    search, dense = (
-        GridSearchCV(model, {"l1": strengths}, cv=KFold(3), error_score="raise").fit(X, y)
-        for y in (form(Y), Y)
-    )
-    scores, found = search.cv_results_["mean_test_score"], search.predict(X)
-    np.testing.assert_array_equal(scores, dense.cv_results_["mean_test_score"])
-    assert len(set(scores)) == 3
-    assert sparse.issparse(found) == (form is not np.asarray)
-    best = clone(model).set_params(**search.best_params_).fit(X, Y)
-    np.testing.assert_array_equal(sparse.csr_matrix(found).toarray(), best.predict(X))
 
 
 def test_data_frames_of_labels():

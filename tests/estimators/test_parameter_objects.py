@@ -15,8 +15,6 @@ from support.models import OBJECTS as EXPORTED
 
 import lazynet
 from lazynet import (
-    ASGDClassifier,
-    ASGDRegressor,
     FoBoS,
     FromData,
     FromStep,
@@ -25,7 +23,6 @@ from lazynet import (
     LazyNetRegressor,
     Pegasos,
     Power,
-    StabilisedSGDClassifier,
     Stepper,
 )
 from lazynet.parameters import kinds_of
@@ -50,13 +47,6 @@ each_object = pytest.mark.parametrize(
     OBJECTS,
     ids=[f"{kind.__name__}-{name}" for kind, _, changed in OBJECTS for name in changed],
 )
-ESTIMATORS = [
-    LazyNetClassifier,
-    LazyNetRegressor,
-    ASGDClassifier,
-    ASGDRegressor,
-    StabilisedSGDClassifier,
-]
 
 
 def model_with(parameter, value):

@@ -3,7 +3,6 @@
 import copy
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -42,7 +41,7 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.losses import LOSSES, LOSSES_OF_CLASSES
+from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as AS_WRITTEN
 from lazynet.rules.affine import STEP_ORDERS
 from lazynet.rules.storage import STORAGES
@@ -140,32 +139,8 @@ def objective(model, X, targets, weights=1.0):
 # --- classes and probabilities --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_several_classes_are_one_against_the_rest(loss):
-    """Row k of coef_ is the binary problem of class k; predict takes the largest decision."""
-    X, y = make_data(n_classes=4)
-    options = dict(loss=loss, l1=1e-3, max_iter=4, tol=None, random_state=0)
-    options["rule"] = FoBoS(eta0=0.05)
-    of_all, of_each = Evaluated(), [Evaluated() for _ in range(4)]
-    model = LazyNetClassifier(**options).fit(X, y, callback=of_all)
-    assert model.coef_.shape == (4, X.shape[1])
-    assert model.intercept_.shape == (4,)
-    binary = [
-        LazyNetClassifier(**options).fit(X, y == k, callback=seen) for k, seen in enumerate(of_each)
-    ]
-    # One pass over X for all classes sums the products of a row in another order.
-    close = dict(rtol=1e-11, atol=1e-14)
-    assert np.allclose(model.coef_, np.vstack([each.coef_ for each in binary]), **close)
-    assert np.allclose(model.intercept_, np.concatenate([e.intercept_ for e in binary]), **close)
-    decision = model.decision_function(X)
-    assert decision.shape == (X.shape[0], 4)
-    assert np.array_equal(model.predict(X), model.classes_[decision.argmax(axis=1)])
-    # The figures are sums over the problems.
-    assert model.history_[-1]["progressive_loss"] == pytest.approx(
-        sum(each.history_[-1]["progressive_loss"] for each in binary)
-    )
-    for name, found in of_all.lines[-1].items():
-        assert found == pytest.approx(sum(seen.lines[-1][name] for seen in of_each))
+#: The formulas that are not the logistic one.
+PROBABILITIES = {"modified_huber": lambda p: (np.clip(p, -1.0, 1.0) + 1.0) / 2.0}
 
 
 @pytest.mark.parametrize("loss", LOSSES_WITH_PROBABILITY)
@@ -179,6 +154,11 @@ def test_probabilities_are_a_distribution(loss, n_classes):
     # Scaled up, so that modified Huber's clipped probabilities are all 0 in some rows.
     for rows in (X, 100 * X):
         probability = model.predict_proba(rows)
+        if n_classes == 2:
+            # Small numbers keep their digits.
+            margins = model.decision_function(rows)[:, None] * [-1.0, 1.0]
+            expected = PROBABILITIES.get(loss, expit)(margins)
+            np.testing.assert_allclose(probability, expected, rtol=1e-12, atol=0)
         assert probability.shape == (X.shape[0], n_classes)
         assert ((probability >= 0) & (probability <= 1)).all()
         assert np.allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)
@@ -187,32 +167,6 @@ def test_probabilities_are_a_distribution(loss, n_classes):
     assert (chosen == probability.max(axis=1)).all()
     with np.errstate(divide="ignore"):
         assert np.allclose(model.predict_log_proba(X), np.log(probability))
-
-
-def test_small_probabilities_keep_their_digits():
-    """The logistic probability of an unlikely class is small, not rounded to 0 or to noise."""
-    X = np.array([[1.0], [-1.0]])
-    model = LazyNetClassifier(fit_intercept=False, max_iter=50, tol=None).fit(X, [1, 0])
-    rows = np.array([-60.0, -30.0, -1.0, 1.0, 30.0, 60.0])[:, None] / model.coef_
-    decision = model.decision_function(rows)
-    expected = np.column_stack([expit(-decision), expit(decision)])
-    assert np.allclose(model.predict_proba(rows), expected, rtol=1e-12, atol=0)
-    assert np.isfinite(model.predict_log_proba(rows)).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "formula"),
-    [("logistic", expit), ("clipped", lambda p: (np.clip(p, -1.0, 1.0) + 1.0) / 2.0)],
-)
-def test_the_row_of_a_loss_has_the_formula_of_its_probability(name, formula, monkeypatch):
-    """No other loss than those of today is taken for one of them."""
-    row = replace(LOSSES["smooth_hinge"], probability=name)
-    monkeypatch.setitem(LOSSES_OF_CLASSES, "smooth_hinge", row)
-    X, y = make_data()
-    model = LazyNetClassifier(loss="smooth_hinge", max_iter=2, tol=None).fit(X, y)
-    expected = formula(model.decision_function(X))
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-12, atol=0)
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X))[:, 1], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -225,22 +179,6 @@ def test_only_losses_with_probabilities_have_predict_proba(loss):
         assert hasattr(each, "predict_proba") is expected
         assert hasattr(each, "predict_log_proba") is expected
     assert not hasattr(LazyNetRegressor(), "predict_proba")
-
-
-@pytest.mark.parametrize("model", [
-    LazyNetRegressor(), LazyNetRegressor(rule=FoBoS(average=True)), ASGDRegressor(l2=1.0),
-], ids=str)  # fmt: skip
-def test_a_regressor_has_a_weight_for_every_name(model):
-    """coef_ has the shape (n_features,), so that zip(names, coef_) pairs names with numbers."""
-    X, y = make_data(n_classes=0)
-    names = [f"feature {j}" for j in range(X.shape[1])]
-    model.fit(X, y)
-    assert model.coef_.shape == model.last_coef_.shape == (X.shape[1],)
-    assert model.intercept_.shape == model.last_intercept_.shape == (1,)
-    weights = dict(zip(names, model.coef_, strict=True))
-    assert all(isinstance(weight, float) for weight in weights.values())
-    by_hand = sum(X[3, j] * weights[name] for j, name in enumerate(names)) + model.intercept_[0]
-    assert model.predict(X[3])[0] == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -346,7 +284,8 @@ def test_one_sample_order_is_permuted_rows(storage):
     """An explicit order visits the rows as if they had been permuted, and shuffle is ignored."""
     X, y = make_data()
     order = np.random.default_rng(1).permutation(len(y))
-    options = dict(rule=FoBoS(storage=storage), l1=1e-2, max_iter=3, tol=None, standardize=False)
+    options = dict(rule=FoBoS(eta0=0.1, storage=storage), l1=1e-2, max_iter=3, tol=None)
+    options |= dict(standardize=False)
     ordered = LazyNetClassifier(**options).fit(X, y, sample_order=order)
     permuted = LazyNetClassifier(shuffle=False, **options).fit(X[order], y[order])
     assert same_bits(ordered.coef_, permuted.coef_)
@@ -356,21 +295,14 @@ def test_one_sample_order_is_permuted_rows(storage):
     ordered.partial_fit(X, y, sample_order=order)
     permuted.partial_fit(X[order], y[order])
     assert same_bits(ordered.coef_, permuted.coef_)
-
-
-def test_a_sample_order_for_each_epoch():
-    """Two dimensions give an order for every epoch; rows may repeat and be left out."""
-    X, y = make_data()
+    # An order for each epoch, in which rows repeat and are left out.
     orders = np.random.default_rng(2).integers(0, len(y), (3, 17))
-    options = dict(rule=FoBoS("constant", eta0=0.1), l1=1e-2, **AS_PASSED)
-    model = LazyNetClassifier(max_iter=3, tol=None, **options).fit(X, y, sample_order=orders)
-    visited = orders.ravel()
-    batches = LazyNetClassifier(**options)
-    batches.partial_fit(X[visited], y[visited], classes=[0, 1])
-    assert same_bits(model.coef_, batches.coef_)
-    assert model.t_ == batches.t_ == orders.size
+    batches = LazyNetClassifier(**options).set_params(shuffle=False)
+    batches.partial_fit(X[orders.ravel()], y[orders.ravel()], classes=[0, 1])
+    assert same_bits(ordered.fit(X, y, sample_order=orders).coef_, batches.coef_)
+    assert ordered.t_ == batches.t_ == orders.size
     with pytest.raises(ValueError, match="sample_order has 3 epochs"):
-        model.set_params(max_iter=4).fit(X, y, sample_order=orders)
+        ordered.set_params(max_iter=4).fit(X, y, sample_order=orders)
 
 
 # --- the rate that is chosen where none is given ---------------------------------------------

@@ -5,11 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from support import same_bits
 from support.matrices import source_of
 
@@ -17,7 +14,6 @@ from lazynet import SAGA, AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor, l
 from lazynet.data.statistics import FeatureMoments
 from lazynet.estimators import online_model
 from lazynet.reference.learner import RunningUnits
-from lazynet.training.folds import split
 
 BOTH = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 #: Products and quotients by sizes and means are rounded, and every step goes on with the rounding.
@@ -145,21 +141,6 @@ def test_units_show_the_names_of_the_features():
 
 
 @BOTH
-@pytest.mark.parametrize("options", OTHERS, ids=str)
-def test_units_depend_on_no_other_parameter(Estimator, options):
-    X, y = rows_and_targets(Estimator)
-    for standardize in ("auto", True):
-        sizes, means = sizes_and_means(X, own=standardize is True)
-        model = Estimator(standardize=standardize, **options).fit(X, y)
-        assert_units(model.units_, sizes, means)
-        model.set_params(fit_intercept=False).fit(X, y)
-        sizes, _ = sizes_and_means(X, own=standardize is True, centred=False)
-        assert_units(model.units_, sizes, np.zeros(6))
-        assert not model.intercept_.any()
-    assert Estimator(standardize=False, **options).fit(X, y).units_ is None
-
-
-@BOTH
 @pytest.mark.parametrize("options", [*OTHERS, dict(rule=SAGA(), l2=1e-3)], ids=str)
 @pytest.mark.parametrize("standardize", ["auto", True])
 def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize):
@@ -167,8 +148,7 @@ def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize)
     X, y = rows_and_targets(Estimator)
     model = Estimator(random_state=0, standardize=standardize, **options).fit(X, y)
     units, inner = model.units_, model.units_.rows(sparse.csr_matrix(X))
-    assert len(units.moved)
-    assert (units.means == 0).any()
+    assert_units(units, *sizes_and_means(X, own=standardize is True))
     twin = Estimator(random_state=0, standardize=False, **options).fit(inner, y)
     np.testing.assert_array_equal(np.ravel(twin.coef_) / units.sizes, np.ravel(model.coef_))
     np.testing.assert_allclose(decisions(twin, inner), decisions(model, X), rtol=1e-9, atol=1e-9)
@@ -176,56 +156,6 @@ def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize)
     assert [line["progressive_loss"] for line in twin.history_] == [
         line["progressive_loss"] for line in model.history_
     ]
-
-
-@BOTH
-@pytest.mark.parametrize("options", [{}, dict(l1=0.01, l2=0.01, standardize=True)], ids=str)
-@given(seed=st.integers(0, 1000))
-def test_units_and_origins_of_features_change_no_prediction(Estimator, options, seed):
-    """To multiply a feature by a number divides its weight by it; a full feature may be moved.
-
-    With "auto" sparse features share a size, and are multiplied by the same number.
-    """
-    X, y = rows_and_targets(Estimator)
-    factors = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
-    if not options:
-        factors[::3] = factors[0]
-    changed = X.copy()
-    changed[:, [2, 5]] += [1000.0, -7.0]
-    changed *= factors
-    model, other = (
-        Estimator(random_state=0, max_iter=3, tol=None, **options).fit(rows, y)
-        for rows in (X, changed)
-    )
-    np.testing.assert_allclose(decisions(other, changed), decisions(model, X), **CLOSE)
-    np.testing.assert_allclose(np.ravel(other.coef_) * factors, np.ravel(model.coef_), **CLOSE)
-
-
-@BOTH
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, np.asfortranarray])
-def test_float32_is_standardised_as_float64(Estimator, form):
-    """The values are those of float32, the sums and quotients are of float64."""
-    X, y = rows_and_targets(Estimator)
-    narrow = X.astype(np.float32)
-    model, other = (
-        Estimator(random_state=0).fit(form(rows), y).partial_fit(form(rows[:9]), y[:9])
-        for rows in (narrow, narrow.astype(float))
-    )
-    assert same_bits(model.coef_, other.coef_)
-    assert same_units(model.units_, other.units_)
-
-
-@BOTH
-def test_rows_that_are_held_out_have_no_part_in_the_units(Estimator):
-    X, y = rows_and_targets(Estimator)
-    options = dict(early_stopping=True, validation_fraction=0.5, random_state=0)
-    strata = (y == "yes").astype(int) if Estimator is LazyNetClassifier else None
-    trained, held = split(len(y), 0.5, np.random.RandomState(0), strata)
-    other = X.copy()
-    other[held] = 100.0 * other[held] + 5.0
-    model = Estimator(**options).fit(other, y)
-    assert same_units(model.units_, moments_of(X[trained]).units)
-    assert same_units(model.units_, clone(model).fit(X, y).units_)
 
 
 @BOTH
@@ -259,14 +189,6 @@ def test_the_penalty_of_the_objective_acts_on_the_standardised_weights(Estimator
     model.fit(X, y, callback=lambda epoch: seen.append(epoch.objective - epoch.mean_loss))
     weights, _ = model.units_.within(np.ravel(model.coef_), model.intercept_)
     assert seen[-1] == pytest.approx(0.02 * np.abs(weights).sum() + 0.05 * (weights**2).sum())
-
-
-@BOTH
-@pytest.mark.parametrize("standardize", ["auto", True, False])
-def test_verify_compares_in_units(Estimator, standardize):
-    X, y = rows_and_targets(Estimator)
-    scales = 10.0 ** np.arange(-2, 4) if standardize else 1.0
-    assert Estimator(l1=1e-3, standardize=standardize).verify(X * scales, y).agrees
 
 
 # --- partial_fit --------------------------------------------------------------------------------
@@ -352,22 +274,6 @@ def test_values_whose_squares_overflow_are_refused(Estimator, standardize):
         assert same_bits(changed.partial_fit(X, y).coef_, expected.coef_)
 
 
-@BOTH
-def test_a_call_that_fails_leaves_the_units(Estimator):
-    """Steps that overflow after the rows were counted."""
-    X, y = rows_and_targets(Estimator)
-    model = Estimator(random_state=0, rule=FoBoS(eta0=0.01)).fit(X, y)
-    expected = copy.deepcopy(model).partial_fit(X[:3], y[:3])
-    model.set_params(rule__eta0=1e308, l1=0.0)
-    units = model.units_
-    with pytest.raises(FloatingPointError):
-        model.partial_fit(7.0 * X, y)
-    assert same_units(model.units_, units)
-    model.set_params(rule__eta0=0.01, l1=None).partial_fit(X[:3], y[:3])
-    assert same_units(model.units_, expected.units_)
-    assert same_bits(model.coef_, expected.coef_)
-
-
 # --- calls after others -------------------------------------------------------------------------
 
 
@@ -430,19 +336,6 @@ def test_a_switch_of_the_units_keeps_the_model(Estimator, before, after, rule):
             full = [1, 2, 4, 5]
             columns = full if after[0] == "auto" else slice(None)
             np.testing.assert_allclose(other.units_.sizes[columns], np.array(sizes)[columns])
-
-
-def test_a_search_compares_penalties_in_the_same_units():
-    """None and the l1 that it finds have the same score."""
-    X, y = rows_and_targets(LazyNetClassifier)
-    X, fold = X * 10.0 ** np.arange(6), [(np.arange(60), np.arange(60, 120))]
-    found = LazyNetClassifier(random_state=0).fit(X[:60], y[:60]).l1_
-    grid = {"l1": [None, found, 10.0], "standardize": ["auto", True, False]}
-    model = LazyNetClassifier(random_state=0)
-    search = GridSearchCV(model, grid, cv=fold, scoring="neg_log_loss").fit(X, y)
-    scores = search.cv_results_["mean_test_score"].reshape(3, 3)
-    assert scores[0, 0] == scores[1, 0]
-    assert len({*scores.ravel()}) > 3
 
 
 def test_sparse_weights_of_several_targets_are_the_dense_ones():

@@ -24,28 +24,12 @@ class OneStepEarly(PlainClock):
             self.advance = held_back
 
 
-class ShrinksTouchedWeightsTwice(PlainClock):
-    """Erratum E9: the penalty is in the gradient as well as in the lazy update."""
-
-    def store(self, j, w):
-        a, b = self.map(self.schedule(self.t), self.l1, self.l2)
-        shrunk = max(a * abs(w) - b, 0.0)
-        super().store(j, shrunk if w > 0 else -shrunk)
-
-
 class PrintedTheorem1(PlainTables):
     """Erratum E1: B(t) = B(t-1) + eta_t / P(t-1)."""
 
     def advance(self, a, b):
         self.P.append(self.P[-1] * a)
         self.B.append(self.B[-1] + b / self.P[-2])
-
-
-class NoL1BeforeB(PlainTables):
-    """Erratum E2: the strength l1 is missing."""
-
-    def advance(self, a, b):
-        super().advance(a, b / self.l1 if self.l1 else b)
 
 
 class RebaseSkipsStoredZeros(PlainClock):
@@ -72,9 +56,7 @@ class FlushDropsTheLastShrink(PlainTables):
 
 BROKEN_FORMS = [
     OneStepEarly,
-    ShrinksTouchedWeightsTwice,
     PrintedTheorem1,
-    NoL1BeforeB,
     RebaseSkipsStoredZeros,
     FlushDropsTheLastShrink,
 ]

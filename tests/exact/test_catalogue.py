@@ -12,10 +12,7 @@ from support.engines import numbered
 
 import lazynet
 from lazynet import reference, rules
-from lazynet.engines.catalogue import (
-    ALGORITHMS,
-    check_rule,
-)
+from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.rules.base import Rule
 from lazynet.verify.reference import new_reference
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
-from support.caught import caught
 from support.dual import (
     MINIMISED,
     RATIONAL_LOSSES,
@@ -190,19 +189,3 @@ def test_the_largest_l1(loss, fit_intercept):
     assert not found.coef.any()
     if LOSSES[loss].curvature is not None:
         assert walker.to(below, 0.0, tol=1e-10, max_iter=2000).coef.any()
-
-
-# --- the tests are tested -------------------------------------------------------------------------
-
-
-def test_bounds_that_do_not_hold_are_caught(monkeypatch):
-    """A certificate that ignores a condition on its dual variables is too good for some problem."""
-    kernel = vars(objective.kernel)
-    broken = type("Broken", (), kernel | {"excess": lambda *_: (0.0, 0.0, 0.0)})
-    monkeypatch.setattr(objective, "kernel", broken)
-
-    @caught(500)
-    @given(problem=PROBLEMS)
-    def holds(problem):
-        problem = problem.in_floats()
-        assert_certified(problem, minimum_of(problem, max_iter=3))

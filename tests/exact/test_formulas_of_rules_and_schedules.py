@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.algorithms import AFFINE_RULES
 
-from lazynet.engines.catalogue import ALGORITHMS, check_rule
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.penalties import ElasticNet
 from lazynet.reference.affine import MAPS, SHRINKS
 from lazynet.rules.base import LARGEST_SHRINK, lost_digits
@@ -44,15 +44,6 @@ each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 EXACT = st.fractions(0, 4, max_denominator=12)
 
 
-def test_rules_and_twins_have_the_same_names():
-    """Every rule has its shrink and its scalar map in the reference."""
-    assert set(RULES) == set(SHRINKS) == set(MAPS)
-    for name, rule in RULES.items():
-        assert rule.name == name
-        assert check_rule("rule", name) == rule.settled()
-        assert check_rule("rule", rule) == rule.settled()
-
-
 @each_rule
 @given(eta=EXACT, l1=EXACT, l2=EXACT, w=st.fractions(-9, 9, max_denominator=12))
 def test_map_applied_equals_reference_shrink(rule, eta, l1, l2, w):
@@ -62,16 +53,6 @@ def test_map_applied_equals_reference_shrink(rule, eta, l1, l2, w):
     sign = (w > 0) - (w < 0)
     assert sign * max(keep * abs(w) - pull, F(0)) == SHRINKS[rule.name](w, eta, l1, l2)
     assert (keep, pull) == MAPS[rule.name](eta, l1, l2)
-
-
-@each_rule
-@given(etas=st.lists(st.floats(0, 1), min_size=1), l1=st.floats(0, 1), l2=st.floats(0, 0.5))
-def test_map_over_an_array_is_the_map_of_each_rate(rule, etas, l1, l2):
-    """A chunk of rates gives the numbers that one rate at a time gives."""
-    together = rule.shrink(np.array(etas), l1, l2)
-    one_by_one = zip(*(rule.shrink(eta, l1, l2) for eta in etas), strict=True)
-    for array, numbers in zip(together, one_by_one, strict=True):
-        assert np.broadcast_to(array, len(etas)).tolist() == list(numbers)
 
 
 @st.composite
@@ -133,12 +114,6 @@ def test_sgd_refuses_rates_that_wipe_and_names_the_largest_allowed(l2, first):
     assert f"at step {first + 1}." in message
     assert "eta0" in message
     assert "rule='fobos'" in message
-
-
-@given(rates=st.lists(st.floats(0, 1e9)), l1=st.floats(0, 1e9), l2=st.floats(0, 1e9))
-def test_fobos_takes_any_reasonable_rate(rates, l1, l2):
-    """FoBoS has no bound that one would meet in practice."""
-    assert refusal("fobos", rates, l1=l1, l2=l2) is None
 
 
 @pytest.mark.parametrize("strength", ["l1", "l2"])

@@ -11,73 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import plan
-from support.matrices import make_data
-from support.models import RawClassifier, RawRegressor
-from support.parameters import in_rule
-from support.runs import RESTLESS, overshoots, runs
-from support.twins import GroupTwins
 
 from lazynet import FoBoS
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
-from lazynet.engines.outputs import GroupedOutputs, OutputsOnClock
-from lazynet.kernels.outputs import read, run
+from lazynet.engines.outputs import GroupedOutputs
+from lazynet.kernels.outputs import run
 from lazynet.kernels.steps import OutputTargets
-from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import l2_prox, shrink_row
-
-#: Losses with a bounded slope: no run leaves the range of floats.
-CALM = ["log_loss", "hinge", "absolute_error", "huber"]
-GROUPS = st.sampled_from(["groups", "groups, softmax"])
-
-
-@given(run=GROUPS.flatmap(lambda name: runs(name, ["log_loss", "squared_error"], scale=0.25)))
-def test_weights_in_float32_are_near_the_dense_reference(run):
-    """Where no step amplifies, every step adds a few roundings of a float."""
-    if overshoots(run):
-        return
-    twin, largest = GroupTwins(run), 1.0
-    run.engine = GroupedOutputs(run.problem.n_features, run.n_outputs, np.float32)
-    run.engine.limits = RESTLESS
-    for step in range(len(run.problem.order)):
-        twin.step(step)
-        run.take(step, step + 1)
-        expected = twin.rows()
-        largest = max(largest, np.abs(expected).max())
-        blur = 2.0**-24 * 60 * (step + 1) * largest
-        np.testing.assert_allclose(run.last(), expected, rtol=0, atol=blur)
-
-
-def levels():
-    """Every vector level of this machine."""
-    block = OutputsOnClock(1, 8)._block()
-    return sorted({block.at_level(wanted) for wanted in range(5)})
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_outputs", [3, 33, 100])
-def test_every_vector_level_reads_the_same_bits(n_outputs, dtype):
-    """Many outputs, far apart in size, with ties."""
-    generator = np.random.default_rng(0)
-    engine = GroupedOutputs(50, n_outputs, dtype)
-    weights = np.exp(generator.normal(0, 4, (n_outputs, 50))) * generator.choice([-1, 1], 50)
-    weights[: n_outputs // 2] = np.round(weights[: n_outputs // 2])
-    engine.set_coefficients(weights, np.zeros(n_outputs))
-    engine.clocks[0], engine.clocks[2] = 0.5, np.sort(np.abs(weights).ravel())[-40]
-    found = []
-    for wanted in levels():
-        block, out = engine._block(), np.empty((50, n_outputs))
-        block.at_level(wanted)
-        read(block, out)
-        found.append(out)
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0], other)
-    shift = engine.clocks[2, 0]
-    expected = [[0.5 * v for v in l2_prox(row, shift)] for row in weights.T.tolist()]
-    roundoff = np.finfo(dtype).eps * 30
-    np.testing.assert_allclose(
-        engine.coefficients().T, expected, rtol=0, atol=roundoff * np.abs(weights).max()
-    )
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-140, 1e-30, 1.0, 1e100])
@@ -126,53 +67,6 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     targets = OutputTargets(0, 2, numbers=np.ones((1, 2)))
     steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
     return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
-
-
-@given(run=GROUPS.flatmap(lambda name: runs(name, CALM)))
-def test_a_sweep_changes_no_weight_that_is_read(run):
-    """Reading is the sweep of a copy."""
-    run.take(0, len(run.problem.order))
-    engine, other = run.engine, run.new_engine()
-    before = engine.coefficients()
-    features = np.arange(run.problem.n_features)[::-1]
-    np.testing.assert_array_equal(engine.coefficients(features), before[:, features])
-    engine.sweep()
-    np.testing.assert_array_equal(engine.coefficients(), before)
-    other.set_state(engine.state())
-    np.testing.assert_array_equal(other.coefficients(), before)
-    np.testing.assert_array_equal(other.intercepts(), engine.intercepts())
-
-
-# --- estimators --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["labels", "classes", "softmax", "targets"])
-def test_fit_is_stepping_by_hand(kind):
-    """Rows, targets and strengths reach the engine as they are given."""
-    generator = np.random.default_rng(0)
-    X, _ = make_data(n=60, d=12)
-    scores = 0.5 * X @ generator.standard_normal((12, 3))
-    options = dict(group="l2", l1=0.3, l2=0.1, rule="fobos", schedule="constant", eta0=0.1)
-    options |= dict(max_iter=2, tol=None, shuffle=False)
-    if kind == "targets":
-        y = numbers = scores
-        model = RawRegressor(**in_rule(**options)).fit(X, y)
-    else:
-        y = (scores > 0).astype(int) if kind == "labels" else scores.argmax(axis=1)
-        numbers = 2.0 * (y if kind == "labels" else y[:, None] == np.arange(3)) - 1.0
-        coupled = {"loss": "softmax"} if kind == "softmax" else {}
-        model = RawClassifier(**in_rule(**options, **coupled)).fit(X, y)
-    dense = DenseGroups(
-        12, 3, softmax=kind == "softmax", l1=0.3, l2=0.1, schedule=lambda t: 0.1,
-        loss="squared_error" if kind == "targets" else "log_loss", fit_intercept=True,
-    )  # fmt: skip
-    for i in [*range(60), *range(60)]:
-        target = int(y[i]) if kind == "softmax" else numbers[i].tolist()
-        dense.step(X[i].indices.tolist(), X[i].data.tolist(), target)
-    np.testing.assert_allclose(model.coef_, np.array(dense.weights).T, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(model.intercept_, dense.intercepts, rtol=0, atol=1e-12)
-    used = (model.coef_ != 0.0).any(axis=0)
-    assert 0 < used.sum() < 12
 
 
 # --- refusals ----------------------------------------------------------------------------------

@@ -163,6 +163,7 @@ def test_large_problems_are_left_to_the_other_methods():
 # --- the tests are tested -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_smoothing_that_does_not_fall_further_comes_to_rest(monkeypatch):
     """Repeated rows at a small tol, without the interior point method."""
     rng = np.random.default_rng(1)

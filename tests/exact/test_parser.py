@@ -12,11 +12,9 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.caught import caught
 from support.damage import damaged
 from support.parser import BadLine, PlainParser, Row, murmur
 
@@ -384,34 +382,3 @@ def test_features_are_those_of_vowpal_wabbit(workspaces, text, size):
         assert row.label == pytest.approx(label, rel=1e-6)
         assert row.importance == pytest.approx(importance, rel=1e-6)
         assert row.entries == pytest.approx(theirs, rel=1e-6, abs=1e-5)
-
-
-# --- parsers that are broken on purpose ---------------------------------------------------------
-
-
-class RoundsToFloat32(PlainParser):
-    """Numbers as Vowpal Wabbit keeps them."""
-
-    def number(self, word):
-        with np.errstate(over="ignore"):
-            return float(np.float32(super().number(word)))
-
-
-class ForgetsTheNamespace(PlainParser):
-    """The hash of a feature begins without the hash of its namespace."""
-
-    def hash_of_name(self, name, seed):
-        return super().hash_of_name(name, 0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "vowpal"), [(RoundsToFloat32, False), (ForgetsTheNamespace, True)]
-)
-def test_broken_parsers_are_caught(kind, vowpal):
-    """The texts of the properties above tell each of them from the compiled parser."""
-    form = dict(vowpal=vowpal, several=False, base=0)
-
-    @caught(1500)
-    @given(text=st.one_of(texts(form), TELLING))
-    def same(text):
-        assert_equal(text, kind=kind, **form)

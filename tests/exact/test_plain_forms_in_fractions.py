@@ -96,37 +96,6 @@ def test_dekels_sums_are_the_naive_averages(loss, problem):
     assert_dekel_matches(problem, loss)
 
 
-@pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
-@given(problem=dekel_problems(), offset=FRACTIONS)
-def test_centered_learners_do_not_see_a_translation(loss, problem, offset):
-    """A centered learner has the same weights on rows that are all moved by a constant."""
-    n, rows, mean, strength = problem
-    mean = mean or [F(0)] * n
-    here = PlainDekel(n, loss=loss, l2=strength, mean=mean, zero=F(0))
-    there = PlainDekel(n, loss=loss, l2=strength, mean=[m + offset for m in mean], zero=F(0))
-    for row, target in rows:
-        moved = [row.get(j, F(0)) + offset for j in range(n)]
-        assert here.step(row.keys(), row.values(), target) == there.step(range(n), moved, target)
-    assert here.last()[0] == there.last()[0]
-    assert here.average()[0] == there.average()[0]
-
-
-@pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
-@given(problem=dekel_problems(), weight=st.fractions(0, 3, max_denominator=4))
-def test_a_weight_of_an_example_is_a_factor_of_the_slope_in_dekels_sums(kind, problem, weight):
-    """The weight multiplies the slope exactly, in the last iterate and in the average."""
-    n, rows, mean, l2 = problem
-    weighted = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
-    scaled = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
-    slope = scaled.slope
-    scaled.slope = lambda p, y, epsilon: weight * slope(p, y, epsilon)
-    for row, target in rows:
-        weighted.step(row.keys(), row.values(), target, weight)
-        scaled.step(row.keys(), row.values(), target)
-    assert (weighted.last(), weighted.average()) == (scaled.last(), scaled.average())
-    assert (weighted.weights, weighted.intercept) == weighted.last()
-
-
 @pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
 @pytest.mark.parametrize(
     ("options", "message"),

@@ -11,13 +11,7 @@ from support.matrices import corpus
 from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
-from lazynet import (
-    SGD,
-    FoBoS,
-    FromData,
-    Power,
-    TruncatedGradient,
-)
+from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, Power, TruncatedGradient
 from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.kernels.steps import Steps
@@ -51,26 +45,32 @@ def test_refreshes_come_at_rows_0_1_2_4_8():
 
 
 def fitted(kind, X, y, **options):
-    rule = FoBoS(FromData())
-    return kind(rule=rule, tol=None, max_iter=3, random_state=0, **options).fit(X, y)
+    options = {"rule": FoBoS(FromData()), **options}
+    return kind(tol=None, max_iter=3, random_state=0, **options).fit(X, y)
 
 
-@pytest.mark.parametrize("power", [-40, -10, 10, 40])
+#: Rules whose rates follow the rows, the largest power of two, and how its rates follow a factor.
+FOLLOWING = [(FoBoS(FromData()), 40, 2), (AdaGrad(), 200, 1), (FTRL(), 130, 0), (RDA(), 130, 0)]
+
+
+@pytest.mark.parametrize(("rule", "most", "follow"), FOLLOWING, ids=lambda value: str(value))
 @pytest.mark.parametrize("fit_intercept", BOTH)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_factor_of_x_changes_no_prediction(loss, fit_intercept, power):
+@pytest.mark.parametrize("share", [-1.0, 0.25, 1.0])
+def test_a_factor_of_x_changes_no_prediction(share, loss, fit_intercept, rule, most, follow):
     """A power of two changes no bit; the penalty follows the factor."""
     X, y = corpus(n_rows=90, d=60)
     y = y if LOSSES[loss].margin else y * 3 + np.arange(90) % 7
     kind = RawClassifier if LOSSES[loss].margin else RawRegressor
-    c = 2.0**power
-    options = dict(loss=loss, fit_intercept=fit_intercept)
-    plain = fitted(kind, X, y, **options, l1=0.0, l2=2.0**-10)
-    scaled = fitted(kind, X * c, y, **options, l1=0.0, l2=2.0**-10 * c * c)
+    c, l2 = 2.0 ** int(share * most), 2.0**-10 if follow == 2 else 0.0
+    options = dict(rule=rule, loss=loss, fit_intercept=fit_intercept, l1=0.0)
+    plain = fitted(kind, X, y, **options, l2=l2)
+    scaled = fitted(kind, X * c, y, **options, l2=l2 * c * c)
     np.testing.assert_array_equal(scaled.coef_ * c, plain.coef_)
     np.testing.assert_array_equal(scaled.intercept_, plain.intercept_)
     assert np.abs(plain.coef_).max() > 0.01
-    assert scaled.eta0_ * c * c == plain.eta0_
+    if follow:
+        assert scaled.eta0_ * c**follow == plain.eta0_
 
 
 @pytest.mark.parametrize("fit_intercept", BOTH)
@@ -138,14 +138,16 @@ def test_weights_that_are_given_are_not_rescaled():
     np.testing.assert_array_equal(model.coef_, [[2.0], [-2.0]])
 
 
-def test_a_warm_start_goes_on_with_the_rates():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_warm_start_goes_on_with_the_rates(n_classes):
     """The rates after a warm start are those of a run that went on, not those of a first step."""
     X, y = corpus(n_rows=90, d=60)
-    options = dict(schedule=FromData(), tol=None, shuffle=False)
-    once = RawClassifier(**in_rule(**options, max_iter=1, warm_start=True)).fit(X, y)
+    y = y if n_classes == 2 else np.arange(90) % 3
+    options = dict(rule=FoBoS(FromData()), tol=None, shuffle=False)
+    once = RawClassifier(**options, max_iter=1, warm_start=True).fit(X, y)
     first = once.eta0_
     # The rates fall after the second of four epochs.
-    twice = RawClassifier(**in_rule(**options, max_iter=4))
+    twice = RawClassifier(**options, max_iter=4)
     twice.fit(X, y, callback=lambda epoch: epoch.epoch == 1)
     again = once.fit(X, y)
     np.testing.assert_allclose(again.coef_, twice.coef_, rtol=1e-9)

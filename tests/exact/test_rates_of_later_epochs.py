@@ -10,11 +10,9 @@ from scipy import sparse
 from support.engines import apart
 
 from lazynet import FTRL, RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
-from lazynet.engines.cells import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.reference.from_data import DenseFromData
-from lazynet.training.passes import Learner
 
 N, D = 60, 50
 #: The shares of the full rates in every epoch.
@@ -133,32 +131,6 @@ def test_verify_lowers_the_rates_of_both_models(kind, epochs):
     report = kind().verify(X, y, epochs=epochs)
     assert report.agrees
     assert report.steps_compared == N * epochs
-
-
-def never_fall(monkeypatch):
-    """Break the rates of AdaGrad and those from the rows: they stay those of the first epoch."""
-    kept = property(
-        lambda self: self.first_plan,
-        lambda self, plan: self.__dict__.setdefault("first_plan", plan),
-    )
-    monkeypatch.setattr(Learner, "plan", kept, raising=False)
-    monkeypatch.setattr(AdaGradEngine, "set_constants", lambda self, constants: None)
-
-
-@pytest.mark.parametrize(
-    ("Estimator", "once", "thrice"),
-    [
-        (LazyNetClassifier, *2 * [adagrad_of("log_loss")]),
-        (LazyNetRegressor, from_data_of("squared_error", 1.0), from_data_of("squared_error")),
-    ],
-)
-def test_rates_that_never_fall_are_noticed(Estimator, once, thrice, monkeypatch):
-    X, y = documents(1)
-    never_fall(monkeypatch)
-    assert not differs_from_the_reference(Estimator(max_iter=1), X, y, once)
-    assert differs_from_the_reference(Estimator(max_iter=3), X, y, thrice)
-    assert Estimator().verify(X, y, epochs=1).agrees
-    assert not Estimator().verify(X, y, epochs=3).agrees
 
 
 # --- when rates fall ----------------------------------------------------------------------------

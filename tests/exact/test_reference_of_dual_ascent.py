@@ -17,14 +17,10 @@ from support.dual import (
     advance,
     dual_problems,
     duals_of,
-    grid_problem,
     interval_of,
     near_the_minimum,
-    run_to_the_minimum,
     targets_of,
-    with_and_without_intercept,
 )
-from support.minima import assert_stationary
 
 from lazynet.losses import LOSSES
 from lazynet.reference.dual import DenseDualAscent
@@ -34,10 +30,6 @@ from lazynet.reference.losses import LOSSES as TWINS
 F = Fraction
 
 each_loss = pytest.mark.parametrize("loss", LOSSES)
-
-#: l1 and l2: one of them zero, and neither.
-PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.05, 0.02), (0.5, 0.0)]
-each_penalty = pytest.mark.parametrize(("l1", "l2"), PENALTIES)
 
 
 def rounding_of(loss, *numbers):
@@ -218,41 +210,3 @@ def test_dual_variables_meet_the_conditions_of_the_bound(problem):
             assert math.isfinite(conjugate(problem.loss, new, y, problem.epsilon))
     assert max(map(abs, twin.correlations(twin.scaled(twin.duals)))) <= problem.l1
     assert twin.scaled(duals) == duals
-
-
-# --- the minimum ----------------------------------------------------------------------------------
-
-
-def assert_minimum(problem, twin):
-    """The optimality conditions of P: zero is a subgradient in every weight and the intercept.
-
-    The losses have the slopes -alpha_i, which Fenchel-Young says are subgradients.
-    """
-    w, b = twin.weights, twin.intercept
-    value = TWINS[problem.loss][0]
-    for i, (alpha, y) in enumerate(zip(twin.duals, problem.targets, strict=True)):
-        p = twin.prediction(i, w, b)
-        excess = value(p, y, problem.epsilon) + alpha * p
-        excess += conjugate(problem.loss, alpha, y, problem.epsilon)
-        assert abs(excess) <= 1e-12 * (1 + abs(alpha * p))
-    for weight, u in zip(w, twin.correlations(twin.duals), strict=True):
-        assert_stationary(weight, problem.l2 * weight - u, problem.l1, abs(u))
-    if problem.fit_intercept:
-        assert_stationary(b, -twin.balance(twin.duals), 0.0, 1.0)
-
-
-@each_loss
-@each_penalty
-@with_and_without_intercept
-def test_it_arrives_at_the_minimum(loss, l1, l2, fit_intercept):
-    """The optimality conditions hold, the gap closes, and another method finds the same value."""
-    problem = grid_problem(loss, l1=l1, l2=l2, fit_intercept=fit_intercept)
-    twin = run_to_the_minimum(problem)
-    assert_minimum(problem, twin)
-    objective, bound, gap = twin.certificate()
-    assert abs(gap) <= 1e-13
-    assert bound <= objective + 1e-15
-    assert abs(objective - twin.objective(*near_the_minimum(problem))) <= 1e-11
-    # The centred problem is P where the centre rests.
-    assert twin.centred_objective() == pytest.approx(objective, abs=1e-13)
-    assert twin.centred_dual_objective() == pytest.approx(objective, abs=1e-13)

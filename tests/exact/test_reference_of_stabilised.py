@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from support.matrices import rows_without_ties
 
 from lazynet.reference import DenseReference
-from lazynet.reference.stabilised import (
-    DenseStabilised,
-    base_gravity,
-    rejected_share,
-)
+from lazynet.reference.stabilised import DenseStabilised, base_gravity, rejected_share
 
 
 def permutations(n, seed):
@@ -81,14 +77,6 @@ def test_stable_sets_never_grow_and_what_is_purged_stays_zero():
         assert all(w == 0.0 for j, w in enumerate(path) if j not in model.stable)
 
 
-def test_the_first_stage_rejects_what_it_is_told_to():
-    """Each burst rejects its own share, to one ratio."""
-    model, _ = fitted(bursts_per_stage=1, n_paths=1, max_iter=0.1)
-    stage = model.trace[0]
-    # 15 draws of 9 features each inform nearly all of the 30.
-    assert 0.3 <= stage.realised_rate <= 0.3 + 1 / 15
-
-
 def test_a_feature_that_was_not_informed_is_left_alone():
     """No gradient, no truncation; and with universal gravity everyone has one."""
     for gravity, expected in (("informative", 0.75), ("universal", 0.25)):
@@ -96,10 +84,3 @@ def test_a_feature_that_was_not_informed_is_left_alone():
         model.paths[0] = [1.0, 0.75]
         model.truncate(0, {0: 5}, 0.1, 5)
         assert model.paths[0] == [0.5, expected]
-
-
-def test_everything_purged_is_the_zero_model():
-    """A run that purges every feature ends with the zero model; it does not crash."""
-    model, _ = fitted(rejection_rate=0.95, stability=1.0)
-    assert not model.stable
-    assert model.weights == [0.0] * 30

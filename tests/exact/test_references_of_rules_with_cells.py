@@ -131,24 +131,6 @@ def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta, penal
 # --- AdaGrad --------------------------------------------------------------------------------------
 
 
-@given(
-    problem=floating_problems(intercepts=[False, True]), l1=STRENGTHS, l2=STRENGTHS,
-    alpha=st.sampled_from([0.05, 0.5]), delta=st.sampled_from([1e-6, 1.0]),
-    initial=st.sampled_from([0.0, 0.5, 4.0]),
-)  # fmt: skip
-def test_lazy_adagrad_is_the_dense_one(problem, l1, l2, alpha, delta, initial):
-    """Lazy AdaGrad equals the dense one after every step, until a kink may decide otherwise."""
-    options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha)
-    options |= dict(delta=delta, initial=initial, fit_intercept=problem.fit_intercept)
-    lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAdaGrad, DenseAdaGrad))
-    for example in examples_of(problem):
-        lazy.step(*example), dense.step(*example)
-        gap = np.abs(np.array(lazy.weights) - dense.weights).max()
-        if gap > 1e-6:
-            return
-        assert gap <= 1e-10 * (1 + np.abs(dense.weights).max())
-
-
 def test_missed_shrinks_are_not_one_with_the_sum_of_their_rates():
     """1/4 against 1/3 for two shrinks with eta l2 = 1."""
     dense = DenseAdaGrad(2, loss="squared_error", l2=1.0, alpha=1.0, delta=0.0)
@@ -180,23 +162,3 @@ def test_carpenter_is_exact_where_it_says_so(period, changes, data):
     """Carpenter's rule is exact with period 1, and without l2 at one rate."""
     drawn = data.draw(problems("sgd", "gradient_first", below_one=True))
     assert_same_steps(*carpenter(drawn, period, **changes))
-
-
-def test_carpenters_error_falls_with_the_period():
-    """Carpenter's error falls with the period, and long periods have one."""
-    generator = np.random.default_rng(0)
-    rows = [generator.choice(20, 3, replace=False) for _ in range(400)]
-    labels = np.where(generator.random(400) < 0.5, -1.0, 1.0)
-    errors = []
-    options = dict(l1=1e-4, l2=1e-2, schedule=lambda t: 0.5)
-    for period in (100, 10, 2, 1):
-        lazy, dense = (
-            PlainCarpenter(20, period=period, **options),
-            DenseReference(20, rule="sgd", **options),
-        )
-        for row, label in zip(rows, labels, strict=True):
-            example = sorted(row.tolist()), [1.0] * 3, label
-            lazy.step(*example), dense.step(*example)
-        errors.append(np.abs(np.array(lazy.weights) - dense.weights).max())
-    assert errors[0] > errors[1] > errors[2] > 1e-6
-    assert errors[3] <= 1e-14

@@ -12,25 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from support.algorithms import (
-    AFFINE_RULES,
-    GIVEN,
-    RULES_WITH_CELLS,
-    options_of,
-)
 from support.matrices import corpus, reversed_rows, shuffled_rows
 from support.parameters import in_rule
 
-from lazynet import (
-    ASGDClassifier,
-    DualNetClassifier,
-    LazyNetClassifier,
-    StabilisedSGDClassifier,
-)
+from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, StabilisedSGDClassifier
 from lazynet.data.arrays import checked_csr
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
 
-BOTH = (False, True)
 DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])
 
 
@@ -46,13 +34,8 @@ def assert_same_up_to_rounding(left, right, X, other):
 
 
 _SHORT = dict(max_iter=2, tol=None, random_state=0, l1=1e-4, l2=1e-3)
-_EVERY_RULE = [
-    LazyNetClassifier(**in_rule(**(_SHORT | options_of(GIVEN[name])))) for name in RULES_WITH_CELLS
-] + [LazyNetClassifier(**in_rule(**_SHORT, rule=GIVEN[name], eta0=0.1)) for name in AFFINE_RULES]
-_OTHERS = [
-    LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, average=True)),
-    LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, storage="tables")),
-    LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, storage="dense")),
+MODELS = [
+    LazyNetClassifier(**_SHORT),
     ASGDClassifier(random_state=0, max_iter=2, l2=10.0),
     StabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4, burst_size=20),
     DualNetClassifier(random_state=0, l1=1e-2, l2=1e-2, tol=1e-10),
@@ -60,7 +43,7 @@ _OTHERS = [
 
 
 @DISORDERS
-@pytest.mark.parametrize("model", [*_EVERY_RULE, *_OTHERS], ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=str)
 def test_every_estimator_learns_the_same_model(model, disorder):
     """Rows longer than every vector, block and chunk of the kernels, and short rows."""
     X, y = corpus(n_rows=100, d=600)

@@ -8,43 +8,16 @@ import pytest
 from scipy import sparse
 from support import examples_of, plan, rows
 from support.algorithms import GIVEN, RULES_WITH_CELLS
-from support.engines import apart
 from support.matrices import corpus, make_data
-from support.models import RawClassifier, RawRegressor
+from support.models import RawClassifier
 from support.parameters import in_rule
 
-from lazynet import (
-    FTRL,
-    RDA,
-    AdaGrad,
-    Stepper,
-    TruncatedGradient,
-)
+from lazynet import FTRL, RDA, Stepper, TruncatedGradient
 from lazynet.engines.cells import FTRLEngine
 from lazynet.kernels import cells as kernel
-from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
-from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-
-
-@pytest.mark.parametrize("alpha", [None, 0.1])
-@pytest.mark.parametrize("l2", [0.0, 1e-4, 0.01, 1.0, 100.0])
-def test_adagrad_on_rows_of_every_length(l2, alpha):
-    """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
-    generator = np.random.default_rng(0)
-    lazy = Stepper(60, rule=AdaGrad(alpha=alpha), l1=1e-4, l2=l2)
-    chosen = AdaGrad(alpha=alpha).reference_options(LOSSES["log_loss"])
-    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, **chosen)
-    for length in [*range(1, 45), *range(44, 0, -1)]:
-        columns = np.sort(generator.choice(60, length, replace=False))
-        values = generator.standard_normal(length) * 10.0 ** generator.uniform(-3, 1, length)
-        target = generator.choice([-1.0, 1.0])
-        lazy.step(columns, values, target)
-        twin.step(columns.tolist(), values.tolist(), target)
-        assert apart(lazy.weights, twin.weights) <= 1e-12
-
 
 # --- engines ------------------------------------------------------------------------------------
 
@@ -150,25 +123,6 @@ def test_new_rates_leave_the_weights_what_they_are(before, after):
     assert np.count_nonzero(weights) > 0
 
 
-def test_new_rates_concern_the_steps_to_come():
-    """FTRL without l1 is w <- w - rate g, with the rate that holds when the step is made."""
-    rule = FTRL(alpha=1.0, beta=0.0)
-    model = RawRegressor(rule=rule, l1=0.0, l2=1e-12, fit_intercept=False)
-    weight = model.partial_fit([[1.0]], [4.0]).coef_[0]  # the gradient is -4, the rate 1 / 4
-    assert weight == pytest.approx(1.0)
-    model.set_params(rule__alpha=0.5).partial_fit([[1.0]], [4.0])  # -3, and 0.5 / 5
-    assert model.coef_[0] == pytest.approx(1.3)
-
-
-def test_a_vanished_weight_of_adagrad_stays_zero_under_another_penalty():
-    options = dict(l1=0.3, fit_intercept=False, shuffle=False, tol=None)
-    model = RawRegressor("squared_error", rule=AdaGrad(alpha=0.1), **options)
-    model.partial_fit([[1.0, 0.0]], [1.0]).partial_fit(np.zeros((20, 2)), np.zeros(20))
-    assert model.coef_.tolist() == [0.0, 0.0]
-    model.set_params(l1=1e-3).partial_fit([[0.0, 0.0]], [0.0])
-    assert model.coef_.tolist() == [0.0, 0.0]
-
-
 def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     """Weights need an l2 penalty; the intercept has none, and is 0 until a gradient is seen."""
     X, y = make_data()
@@ -212,23 +166,3 @@ def test_a_weight_at_the_threshold_is_pulled():
         dense.step(*example)
         assert stepper.weights.tolist() == list(dense.weights)
     assert stepper.weights[0] == 0.25
-
-
-@pytest.mark.parametrize(("first", "second"), [(0.5, 10.0), (10.0, 0.5)])
-def test_another_threshold_concerns_only_the_steps_to_come(first, second):
-    """What weights have missed under the first is had under the first; all steps are compared."""
-    rows = [([0], [1.0], 4.0), *5 * [([1], [1.0], 0.1)], ([0, 1], [0.5, 2.0], 1.0)]
-    rule = TruncatedGradient(threshold=first, schedule="constant", eta0=0.5)
-    model = RawRegressor(rule=rule, l1=0.1, l2=0.0, fit_intercept=False, shuffle=False)
-    dense = DenseTruncatedGradient(
-        2, loss="squared_error", l1=0.1, threshold=first, schedule=lambda t: 0.5
-    )
-    for step, (indices, values, target) in enumerate([*rows, *rows]):
-        if step == 4:
-            model.set_params(rule__threshold=second)
-            dense.threshold = second
-        row = np.zeros((1, 2))
-        row[0, indices] = values
-        model.partial_fit(row, [target])
-        dense.step(indices, values, target)
-        assert apart(model.coef_, dense.weights) <= 1e-10

@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import sparse
 from support import plan, rows
-from support.engines import apart
 from support.matrices import make_data
-from support.minima import assert_stationary
 from support.models import RawClassifier, RawRegressor
 
 from lazynet import SAGA, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.kernels import cells as kernel
-from lazynet.losses import LOSSES, get_loss
-from lazynet.penalties import ElasticNet
+from lazynet.losses import LOSSES
 from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.saga import DenseSAGA
 
@@ -140,25 +136,6 @@ def test_a_weight_crosses_zero_at_most_once_however_long_the_gap(l1, l2):
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_fit_reaches_the_minimum(fit_intercept):
-    """At the default rate, with importances: no subgradient is left."""
-    X, y = make_data(n=40, d=8)
-    X = X @ sparse.diags([1.0] * 7 + [0.01])  # a weight that the l1 penalty keeps at zero
-    s = np.where(np.arange(40) % 3, 1.0, 2.5)
-    model = RawClassifier(
-        rule="saga", l1=0.01, l2=0.05, fit_intercept=fit_intercept, max_iter=1500, tol=None,
-        random_state=0,
-    ).fit(X, y, sample_weight=s)  # fmt: skip
-    w, sign = model.coef_[0], 2.0 * y - 1
-    slopes = -s * sign / (1 + np.exp(sign * model.decision_function(X)))
-    for j, pull in enumerate(X.T @ slopes / 40 + 0.05 * w):
-        assert_stationary(w[j], pull, 0.01, 1.0)
-    assert 0 < np.count_nonzero(w) < 8
-    if fit_intercept:
-        assert_stationary(model.intercept_[0], slopes.mean(), 0.0, 1.0)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
 def test_the_default_rate_is_a_third_of_the_inverse_of_the_largest_curvature(fit_intercept):
     """1 / (3 L) with L from the loss, the importances, the rows and the intercept."""
     X, y = make_data()
@@ -171,18 +148,6 @@ def test_the_default_rate_is_a_third_of_the_inverse_of_the_largest_curvature(fit
         assert model.eta0_ == pytest.approx(1 / (3 * LOSSES[loss].curvature * (s * norms).max()))
         assert model._engines[0].constants[2] == model.eta0_
     assert RawClassifier(rule=SAGA(alpha=0.25), max_iter=1, tol=None).fit(X, y).eta0_ == 0.25
-
-
-@pytest.mark.parametrize("loss", [name for name, row in LOSSES.items() if not row.curvature])
-def test_a_loss_whose_slope_jumps_needs_a_rate(loss):
-    """Refused by name with losses that can be used; a rate that is given is used."""
-    X, y = make_data()
-    kind = RawClassifier if get_loss(loss).margin else RawRegressor
-    with pytest.raises(ValueError, match=f"no bound for loss='{loss}'; use one of .*SAGA\\(alpha"):
-        kind(loss, rule="saga").fit(X, y)
-    model = kind(loss, rule=SAGA(alpha=0.01), max_iter=2, tol=None).fit(X, y)
-    assert model.coef_.any()
-    assert model.verify(X, y + 0.3 if kind is RawRegressor else y).agrees
 
 
 def test_a_stream_is_refused():
@@ -207,28 +172,6 @@ def test_a_stream_is_refused():
         Stepper(3, rule="saga")
 
 
-def test_the_order_may_leave_rows_out_and_repeat_them_from_any_weights():
-    """The mean is over all rows of X; SAGA begins with no slopes, and another rule goes on."""
-    X, y = make_data(n_classes=0)
-    order = np.array([3, 3, 7, 0, 3, 7, 59])
-    options = dict(l1=1e-3, l2=1e-3, max_iter=4, tol=None, warm_start=True)
-    model = RawRegressor(rule="saga", **options).fit(X, y)
-    weights = model.coef_.copy()
-    np.testing.assert_array_equal(model.set_params(rule="fobos").coef_, weights)
-    weights, intercept = model.partial_fit(X, y).coef_, model.intercept_[0]
-    model.set_params(rule=SAGA(alpha=0.05)).fit(X, y, sample_order=order)
-    twin = DenseSAGA(
-        X.shape[1], n_rows=60, loss="squared_error", l1=1e-3, l2=1e-3, alpha=0.05,
-        fit_intercept=True,
-    )  # fmt: skip
-    twin.weights, twin.intercept = weights.tolist(), intercept
-    for i in np.tile(order, 4):
-        twin.step(X[i].indices, X[i].data, y[i], row=i)
-    assert apart(model.coef_, twin.weights) <= 1e-12
-    assert apart(model.intercept_[0], twin.intercept) <= 1e-12
-    assert model.t_ == twin.t == 28
-
-
 # --- the engine -----------------------------------------------------------------------------------
 
 
@@ -249,14 +192,3 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
     engine.set_coefficients(engine.coefficients(), engine.intercepts())
     engine.take(fewer, chosen.steps(rows(9), 0), chosen.task(engine))
     assert len(engine.memory) == 9
-
-
-def test_a_rate_that_changes_concerns_the_steps_to_come():
-    """The missed steps are taken at the old rate and penalty."""
-    X, y = make_data()
-    chosen = plan(rule=SAGA(alpha=0.1), l1=1e-3)
-    engine = chosen.new_engines(X.shape[1])[0]
-    engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
-    weights = engine.weights()
-    engine.set_constants(SAGA(alpha=0.7).constants(ElasticNet(0.5, 0.5)))
-    np.testing.assert_array_equal(engine.weights(), weights)

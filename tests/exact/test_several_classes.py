@@ -20,7 +20,6 @@ from lazynet import (
     StabilisedSGDClassifier,
 )
 from lazynet.engines.calls import Interrupted, Workers
-from lazynet.training import passes
 
 N_CLASSES = 5
 _BASE = dict(max_iter=3, tol=None, random_state=0, l1=1e-4, l2=1e-3)
@@ -69,20 +68,6 @@ def test_threads_change_no_bit(name, n_classes):
             results[-1].append(bits_of(model.partial_fit(X[:50], y[:50] % n_classes)))
     assert model.coef_.any() or model.cv_results_["nonzeros"].any()
     assert all(other == results[0] for other in results[1:])
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_length_of_a_chunk_changes_no_weight(name, monkeypatch):
-    """A chunk is shorter where several classes visit it; only sums of losses are rounded anew."""
-    X, y = make_classes(n_rows=40, d=60)
-    whole = clone(THREADED[name]).fit(X, y)
-    for nonzeros in (1, 300):
-        monkeypatch.setattr(passes, "_NONZEROS_OF_A_CHUNK", nonzeros)
-        cut = clone(THREADED[name]).fit(X, y)
-        np.testing.assert_array_equal(cut.coef_, whole.coef_)
-        np.testing.assert_array_equal(cut.intercept_, whole.intercept_)
-        for line, other in zip(cut.history_, whole.history_, strict=True):
-            assert line["progressive_loss"] == pytest.approx(other["progressive_loss"], rel=1e-12)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

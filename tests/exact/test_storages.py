@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import ElasticNet
 from support import plan, rows
 from support.algorithms import BOTH_ORDERS, RULES_WITH_CELLS, default_of, penalty_of
 from support.matrices import make_data
@@ -13,7 +12,7 @@ from support.parameters import in_rule
 from support.runs import runs
 from support.twins import Run, assert_matches_references
 
-from lazynet import FoBoS, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet import FoBoS, FromArray, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
 from lazynet.engines.clock import ClockEngine, DenseEngine, TablesEngine
@@ -43,9 +42,10 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     *map(default_of, RULES_WITH_CELLS),
 ], ids=str)  # fmt: skip
 def test_long_rows_take_the_vector_path(rule, l1, limits):
-    """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
-    X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
-    X.sort_indices()
+    """Rows of every length, from one to several blocks; sweeps may interrupt every step."""
+    generator = np.random.default_rng(0)
+    shown = generator.random((40, 130)).argsort(axis=1) <= 3 * np.arange(40)[:, None]
+    X = sparse.csr_matrix(shown * generator.standard_normal((40, 130)))
     y = np.where(np.random.default_rng(0).random(40) < 0.5, -1.0, 1.0)
     l2 = penalty_of(rule, l1, 1e-2).l2
     problem = Problem(
@@ -81,7 +81,7 @@ def test_a_step_with_an_overwhelming_pull_keeps_its_digits(engine, l1):
 
 def test_a_long_call_pauses_and_goes_on():
     """More numbers than one call touches: the kernel returns in between, the run is the same."""
-    X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
+    X = sparse.csr_matrix(np.ones((2, 1_500_000), dtype=np.float32))
     chosen = plan(l1=1e-3)
     weights = []
     for parts in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
@@ -119,35 +119,7 @@ def test_rebases_are_few_where_the_penalty_is_light():
     assert 9 <= engine.sweeps <= 10
 
 
-def test_few_sweeps_over_a_long_run_without_l1():
-    """A hundred thousand steps with eta l2 = 0.1: thirty, for 0.9^3290 < 2^-500."""
-    X, learned = sparse.csr_matrix(np.eye(3)), []
-    for engine in (counting(ClockEngine)(3), DenseEngine(3)):
-        chosen = plan(l2=1.0, rule="sgd", eta0=0.1)
-        order = np.random.default_rng(0).integers(0, 3, 100_000)
-        engine.take(as_examples(X, np.ones(3)), chosen.steps(order, 0), chosen.task(engine))
-        learned.append(engine.weights())
-        assert getattr(engine, "sweeps", 30) == 30
-    np.testing.assert_allclose(*learned, rtol=0, atol=1e-14)
-
-
 # --- weights that stay at 0 or above ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.1), (0.1, 0.05)])
-def test_training_goes_to_the_minimum_among_positive_weights(l1, l2):
-    """Which scikit-learn's coordinate descent finds, of the same objective."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 4))
-    y = X @ [1.0, -1.0, 2.0, 0.0] + 0.1 * rng.normal(size=50) + 3.0
-    other = ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), positive=True, tol=1e-10).fit(X, y)
-    rule = FoBoS(positive=True, schedule=lambda t: 5.0 / (t + 100))
-    ours = LazyNetRegressor(
-        l1=l1, l2=l2, rule=rule, max_iter=400, tol=None, random_state=0
-    ).fit(X, y)  # fmt: skip
-    np.testing.assert_allclose(ours.coef_, other.coef_, atol=2e-2)
-    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=2e-2)
-    assert ours.coef_[1] == 0.0 == other.coef_[1]
 
 
 @pytest.mark.parametrize(

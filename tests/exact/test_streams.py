@@ -25,7 +25,7 @@ from lazynet.data import (
     cached,
     write_rows,
 )
-from lazynet.data.chunks import Chunk, csr, joined, rechunked, reordered
+from lazynet.data.chunks import Chunk, csr, rechunked, reordered
 
 
 def problem(rng, n_rows=23, n_columns=9, several=False, weighted=False):
@@ -141,16 +141,6 @@ def test_a_pass_can_be_left(kind, folder):
     assert threading.active_count() == before
     assert not list(folder.glob(".*"))
     assert contents(source.chunks(rows=2)) == contents(source.chunks(rows=5))
-
-
-@given(seed=st.integers(0, 2**32), rows=st.lists(st.integers(1, 40), min_size=1, max_size=4))
-def test_chunks_are_cut_and_joined(seed, rows):
-    """Whatever was cut is joined again."""
-    chunk = problem(np.random.default_rng(seed), several=seed % 2 == 0, weighted=seed % 3 == 0)
-    chunks = iter([chunk])
-    for size in rows:
-        chunks = rechunked(chunks, size)
-    assert contents([joined(list(chunks))]) == contents([chunk])
 
 
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 40))

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from support import plan
 from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_CELLS, penalty_of
 from support.engines import apart
@@ -33,7 +32,6 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.data.arrays import row_sizes_of
-from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines import catalogue
 from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
@@ -41,7 +39,6 @@ from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import OutputTargets, Steps
 from lazynet.losses import LOSSES
-from lazynet.training.passes import Learner, run_pass
 
 N, D, N_OUTPUTS = 120, 300, 11
 X, Y = corpus(N, D)
@@ -168,6 +165,7 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     np.testing.assert_array_equal(engine.coefficients(features), engine.coefficients()[:, features])
 
 
+@pytest.mark.every_case
 @EVERY_CASE
 def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_outputs):
     """They are read back, and it goes on as a new engine does; rates from the data go on."""
@@ -261,31 +259,7 @@ def test_vector_units_change_no_bit_of_a_loss(loss):
 # --- targets --------------------------------------------------------------------------------------
 
 
-def test_all_forms_of_targets_say_the_same():
-    """Classes, labels in CSR form and columns of numbers give the same weights."""
-    codes, chosen, found = np.random.default_rng(0).integers(0, N_OUTPUTS, N), plan_of({}), []
-    shape = N, N_OUTPUTS
-    indicator = sparse.csr_matrix((np.ones(N), codes, np.arange(N + 1)), shape)
-    numbers = 2.0 * indicator.toarray() - 1.0
-    for targets in (
-        Classes(codes, N_OUTPUTS, None), Labels(checked_indicator(indicator), None),
-        Columns(numbers, None),
-    ):  # fmt: skip
-        assert targets.n_outputs == N_OUTPUTS
-        examples = examples_of(chosen, N_OUTPUTS)
-        learners = []
-        for first, n in ((0, 5), (5, 6)):
-            engine, block = new_engine(chosen, n), targets.block(first, n)
-            learners.append(Learner(engine, examples, chosen, block))
-        run_pass(learners, None, 0)
-        found.append(np.vstack([each.engine.coefficients() for each in learners]))
-        for k in (0, 10):
-            np.testing.assert_array_equal(targets[k][0], numbers[:, k])
-        for chosen_rows in (np.array([3, 0]), np.arange(0)):
-            np.testing.assert_array_equal(targets.only(chosen_rows)[4][0], numbers[chosen_rows, 4])
-    assert_same(found, [found[0]] * 3)
-
-
+@pytest.mark.slow
 def test_loops_of_float32_that_are_used_first_are_not_those_of_float64():
     """The compiled loops of each type of weights are found in any order; in a new process."""
     code = """

@@ -7,23 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import is_classifier
 from support import same_bits
 from support.algorithms import VARIANTS, penalty_of
-from support.caught import caught
 from support.twins import Twins
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import checked_csr
 from lazynet.data.statistics import FeatureMoments
-from lazynet.engines.base import intercepts_of, set_all_coefficients, stacked_coefficients
+from lazynet.engines.base import intercepts_of, stacked_coefficients
 from lazynet.losses import LOSSES
 from lazynet.reference.learner import RunningUnits, standardized
-from lazynet.training import fit
-from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import read_settings
 
 FLAGS = st.booleans()
@@ -53,6 +50,8 @@ def assert_same_units(moments, sizes, means):
     np.testing.assert_allclose(moments.means, means, rtol=1e-9, atol=1e-9 * np.max(sizes))
 
 
+# Few chunks leave a full feature alone.
+@settings(max_examples=max(60, settings().max_examples))
 @given(chunks(), FLAGS, FLAGS)
 def test_units_of_the_rows_so_far_equal_the_reference(given, own, centred):
     """After every chunk, of which only the features that it touches and full ones are visited."""
@@ -74,21 +73,6 @@ def test_units_of_the_rows_so_far_equal_the_reference(given, own, centred):
 
 def is_full(column):
     return 2 * np.count_nonzero(column) >= len(column) and column.any()
-
-
-@given(chunks(), st.data())
-def test_moments_have_the_same_bits_for_any_chunks(given, data):
-    """Also of some of the rows in any order."""
-    X, ends = given
-    order = np.array(data.draw(st.permutations(range(len(X))))[: max(1, len(X) - 2)])
-    whole, parts = FeatureMoments.of(X.shape[1]), FeatureMoments.of(X.shape[1])
-    whole.count(sparse.csr_matrix(X), order)
-    for rows in np.split(order, [end for end in ends if end < len(order)]):
-        parts.count(sparse.csr_matrix(X[rows]))
-    whole.settle()
-    parts.settle()
-    for name in ("cells", "counts", "sizes", "means", "full"):
-        assert same_bits(getattr(whole, name), getattr(parts, name))
 
 
 @given(chunks(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]), FLAGS)
@@ -203,66 +187,3 @@ def twins_of(model, X, targets):
 def test_chunks_are_dense_steps_in_the_units_of_the_rows_so_far(variant, data):
     """For every way to keep weights."""
     assert_chunks_are_dense_steps(data.draw(models_and_chunks(variant)))
-
-
-# --- what is broken on purpose is caught ----------------------------------------------------------
-
-
-def only_touched(moments, touched, settle=FeatureMoments.settle):
-    """Full features that a chunk does not touch keep their sizes."""
-    moments.full = np.intersect1d(moments.full, touched)
-    settle(moments, touched)
-
-
-def never_again(moments, touched, settle=FeatureMoments.settle):
-    """The shared size stays that of the first chunk."""
-    moments.counts[2] *= 100.0
-    settle(moments, touched)
-
-
-#: The units before the rows of the present chunk were counted, by the place of their sizes.
-FORMER = {}
-
-
-def kept(moments, touched, settle=FeatureMoments.settle):
-    FORMER[id(moments.sizes)] = copy.deepcopy(moments.units) if moments.counts[1:].all() else None
-    settle(moments, touched)
-
-
-def in_former_units(rows, units, standardised=RowsInMemory.standardised):
-    """The rows of a chunk are in the units of the chunk before."""
-    return standardised(rows, FORMER[id(units.sizes)] or units)
-
-
-def rescaled(plan, n_features, moments, *given, continued=fit.continued_engines, **options):
-    """Weights change with the units, so that those of the features as passed stay."""
-    engines, former = (
-        continued(plan, n_features, moments, *given, **options),
-        FORMER[id(moments.sizes)],
-    )
-    weights = stacked_coefficients(engines, former, last=True)
-    intercepts = intercepts_of(engines, former, last=True)
-    set_all_coefficients(engines, weights, intercepts, moments.units)
-    return engines
-
-
-SETTLE = FeatureMoments, "settle"
-#: What is broken, and what then differs.
-BROKEN = {
-    "full features that a chunk does not touch": ([(*SETTLE, only_touched)], "Not equal to"),
-    "the shared size": ([(*SETTLE, never_again)], "Not equal to"),
-    "rows": ([(*SETTLE, kept), (RowsInMemory, "standardised", in_former_units)], "away from"),
-    "weights": ([(*SETTLE, kept), (fit, "continued_engines", rescaled)], "away from"),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_broken_units_are_caught(name, monkeypatch):
-    changes, match = BROKEN[name]
-    for change in changes:
-        monkeypatch.setattr(*change)
-
-    @caught(300, match=match)
-    @given(models_and_chunks("dense"))
-    def property_holds(given):
-        assert_chunks_are_dense_steps(given)

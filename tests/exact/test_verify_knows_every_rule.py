@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from support.algorithms import AFFINE_RULES, GIVEN, penalty_of, storage_of
+from support.algorithms import GIVEN, penalty_of
 from support.parameters import in_rule
 
-from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
+from lazynet import FoBoS, Huber, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines import catalogue as catalogue_module
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
 from lazynet.losses import LOSSES
-from lazynet.rules.storage import STORAGES
 
 EXACT_RULES = [name for name, row in ALGORITHMS.items() if row.exact]
 INEXACT_RULES = sorted(set(ALGORITHMS) - set(EXACT_RULES))
@@ -85,18 +84,15 @@ def test_every_loss_has_default_rates_for_every_rule(name, loss):
         assert report.steps_compared == 120 or (row.kinks and report.steps_compared > 4)
 
 
-@pytest.mark.parametrize("engine", STORAGES)
-@pytest.mark.parametrize("name", AFFINE_RULES)
-def test_every_form_agrees(name, engine):
-    """A budget that is used up several times; averages where the form keeps averages."""
+@pytest.mark.parametrize("average", [True, "polynomial"])
+@pytest.mark.parametrize("storage", ["clock", "dense"])
+def test_averages_agree(storage, average):
+    """The average is compared after every step, too."""
     X, y = rows()
-    form = storage_of(engine, budget=11, predictions=True)
-    for rule in rules_of(name):
-        for average in (False, True) if engine != "tables" else (False,):
-            report = model_of(rule, storage=form, average=average).verify(X, y)
-            assert_agrees(report, 60)
-            assert report.engine == engine
-            assert (report.average is not None) == average
+    report = model_of(FoBoS(storage=storage, average=average), tol=None).verify(X, y)
+    assert_agrees(report, 60)
+    assert report.engine == storage
+    assert report.average is not None
 
 
 def put(monkeypatch, name, engine):
