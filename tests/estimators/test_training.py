@@ -297,7 +297,7 @@ _FIXED = {"l1": 0.0, "rule": FoBoS(eta0=0.01), "standardize": False, "max_iter":
 def test_automatic_choices_are_those_that_are_not_given(Estimator, options, names, tmp_path):
     """Each with its value and its reason; printed, they are a table.  A file has them, too."""
     X, y = make_data(n_classes=3)
-    model = Estimator(**options).fit(X, y)
+    model = Estimator(**options, random_state=0).fit(X, y)
     values = {
         "rule": AdaGrad() if Estimator is LazyNetClassifier else FoBoS(), "standardize": "auto",
         "l1": model.l1_, "max_iter": model.n_iter_, "rates": "full", "eta0": model.eta0_,

@@ -12,7 +12,7 @@ from support.matrices import corpus
 from support.models import RawClassifier
 from support.parameters import in_rule
 
-from lazynet import FTRL, RDA, AdaGrad, Stepper
+from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, FoBoS, Stepper
 from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.losses import LOSSES
 
@@ -134,6 +134,28 @@ def test_examples_without_sizes_are_refused():
     ):
         engine.take(as_examples(X, y), chosen.steps(rows(4), 0), chosen.task(engine))
     assert not engine.fields.any()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [FoBoS("inverse_sqrt", eta0=1.0), RDA(), AdaGrad(), FTRL(), FTRL(penalty="once")],
+    ids=str,
+)
+def test_l1_and_l2_mean_the_same_in_every_rule(rule):
+    """All approach the minimum of one objective, but for the penalty of FTRL as published."""
+    X, y = corpus(n_rows=120, d=30)
+    l1, l2 = 0.02, 0.01
+
+    def objective(model):
+        penalty = l1 * np.abs(model.coef_).sum() + l2 / 2 * (model.coef_**2).sum()
+        return np.logaddexp(0.0, -y * model.decision_function(X)).mean() + penalty
+
+    best = DualNetClassifier(l1=l1, l2=l2, tol=1e-10).fit(X, y)
+    model = RawClassifier(
+        **in_rule(rule=rule, l1=l1, l2=l2, max_iter=400, tol=None, random_state=0)
+    )
+    above = objective(model.fit(X, y)) / objective(best) - 1.0
+    assert above > 0.1 if "once" in str(rule) else 0.0 <= above < 0.01, above
 
 
 # --- warm starts --------------------------------------------------------------------------------
