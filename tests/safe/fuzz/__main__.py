@@ -1,4 +1,4 @@
-"""Random matrices, files, changes of models and calls of kernels: a right result or a clean error.
+"""Random matrices, changes of models and calls of kernels: a right result or a clean error.
 
 A clean error is a ValueError, TypeError or FloatingPointError that names the argument and leaves
 the model as it was.  Anything else is a failure: the first of each kind is printed with the command
@@ -9,12 +9,12 @@ import argparse
 import secrets
 import sys
 
-from safe.fuzz import changes, files, kernels, matrices
+from safe.fuzz import changes, kernels, matrices
 from safe.fuzz.hunt import hunt
 
 #: The functions that make and judge an input of a kind.
 GENERATORS = {each.__name__.rpartition(".")[2]: each.generate
-              for each in (matrices, files, changes, kernels)}  # fmt: skip
+              for each in (matrices, changes, kernels)}  # fmt: skip
 #: Inputs of one seed of a run lie so far apart from those of the next.
 STRIDE = 10**8
 

@@ -110,16 +110,6 @@ def overlapping(array, other):
     return flat[: array.nbytes].view(array.dtype).reshape(array.shape)
 
 
-def in_disguise(array, random):
-    """The array in one of the disguises, in fences more often, or as it is."""
-    if array.ndim == 0:
-        return array
-    chosen = random.integers(len(DISGUISES) + 3)
-    if chosen < len(DISGUISES):
-        return list(DISGUISES.values())[chosen](array)
-    return array if chosen == len(DISGUISES) else fenced(array, front=True)
-
-
 ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
                 10**30]  # fmt: skip
 ODD_REALS = [np.nan, np.inf, -np.inf, 1e300, -1e300, -1.0, 0.0, -0.0, 5e-324, 1e18, 2.5]

@@ -4,7 +4,6 @@ A clean error is of a type that is accepted, names an argument, and leaves the m
 """
 
 import importlib.util
-import os
 import re
 import traceback
 import warnings
@@ -45,27 +44,6 @@ _FOLDERS = {
 }
 #: In place of a line of the package, where none is involved: in scikit-learn's own ``score``.
 OUTSIDE = "outside lazynet"
-
-
-_ROOM_OF_A_NOTE = 300
-_notes: int | None = None
-
-
-def keep_notes_in(path):
-    """Write notes from now on to this file, which outlives the process."""
-    global _notes
-    _notes = os.open(path, os.O_RDWR | os.O_CREAT)
-
-
-def note(text):
-    """Say what is about to be done, in place of what was said before."""
-    if _notes is not None:
-        os.pwrite(_notes, text.encode(errors="replace")[:_ROOM_OF_A_NOTE].ljust(_ROOM_OF_A_NOTE), 0)
-
-
-def last_note(path):
-    """What was said last."""
-    return path.read_bytes().decode(errors="replace").strip() if path.exists() else ""
 
 
 class Stopped(KeyboardInterrupt):
@@ -130,7 +108,7 @@ def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=
     ``needs_memory`` says that no machine may have what the call asks for.
     """
     before = None if model is None else portrait(model)
-    note(title)
+    ledger.tell(title)
     result, error, name = None, None, title.split()[0]
     with listening() as heard:
         try:

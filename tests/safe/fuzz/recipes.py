@@ -86,17 +86,12 @@ class Parts(Sizes):
         self.size = self.below(least, most)
         return self.size
 
-    def working_set(self, until=""):
-        """A working set on which the methods up to the one called ``until`` have been called."""
+    def working_set(self):
+        """A working set with a model of some columns."""
         columns, start = self.made(WorkingSet), "newton.WorkingSet.start"
-        for method, call in {
-            "join": lambda: columns.join(self.new_features()),
-            "start": lambda: columns.start(**self.arguments(start, signature_of(start)[1:])),
-            "model": lambda: columns.model(0.0),
-        }.items():
-            call()
-            if method == until:
-                break
+        columns.join(self.new_features())
+        columns.start(**self.arguments(start, signature_of(start)[1:]))
+        columns.model(0.0)
         return columns
 
     def new_features(self):
@@ -267,7 +262,6 @@ DRAWN = {
     "outputs.OutputBlock.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.join.self": lambda p: p.made(WorkingSet),
-    "newton.WorkingSet.start.self": lambda p: p.working_set("join"),
     # an array that is held
     "arrays.name": lambda p: "array", "array": lambda p: p.reals(p.n, p.d),
     "shape": lambda p: (p.n, None), "formats": lambda p: "d", "writes": Parts.flag,
