@@ -28,8 +28,8 @@ from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
-from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS
-from safe.fuzz.recipes import Parts, run_of, run_outputs
+from safe.fuzz.offered import CLASSES, RULES, RUNS, WIDE_KINDS
+from safe.fuzz.recipes import Parts, recipe
 
 #: A clock that needs no sweep.
 TASK = Task(
@@ -73,12 +73,18 @@ def block_of(kind, n_features, **state):
     return OutputBlock(**{**given, "cells": cells, "scalars": np.zeros(outputs.SCALARS), **state})
 
 
+def run_of(kind):
+    """The variant of a run over a block of this kind."""
+    return {"clock": RUNS[0], "averaged clock": "with an average"}.get(kind, kind)
+
+
 def run_wide(kind, block, examples, targets, order, **others):
     """Take steps until the kernel has nothing more to do, or says why it cannot go on."""
     parts = Parts(np.random.default_rng(0))
     parts.d, parts.n_outputs, parts.narrow = block.n_features, targets.n_outputs, False
     given = dict(block=block, examples=examples, targets=targets, steps=steps_of(order), task=TASK)
-    return run_outputs(parts, kind, **given, **others)
+    sound = recipe(f"outputs.run {run_of(kind)}", parts)
+    return outputs.run(**{**sound, "softmax": False, "learns": True, **given, **others})
 
 
 # --- rows ---------------------------------------------------------------------------------------
@@ -124,7 +130,7 @@ def test_a_bad_row_ends_a_run_over_several_outputs(kind):
         follow = [name == "follows" or name.startswith("free") for name in names]
         options = {"constants": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
     columns = numbers([0, 9])
-    examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2)
+    examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2, row_sizes=np.ones(2))
     targets, block = OutputTargets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **options)
     assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_BAD_ROW, 1)
     columns[1] = 1

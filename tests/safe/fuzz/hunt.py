@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -71,11 +72,10 @@ def hunt(name, generate, seed, *, count=None, seconds=1e9, limit=LIMIT):
 
 def watched(name, generate, seed, stop, deadline, limit, total):
     """Let a child run these inputs; returns the one at which it died, or None."""
-    # With fork, what a test has put in place of the real thing is in the child too.
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     with tempfile.TemporaryDirectory() as folder:
         arguments = name, generate, seed, stop, deadline, limit * slowdown(), folder
-        child = multiprocessing.get_context(method).Process(target=work, args=arguments)
+        # With fork, what a test has put in place of the real thing is in the child too.
+        child = multiprocessing.get_context("fork").Process(target=work, args=arguments)
         child.start()
         try:
             child.join()
@@ -150,8 +150,7 @@ def work(name, generate, seed, stop, deadline, limit, folder):
                 break
             tell(each)
             faulthandler.dump_traceback_later(limit, exit=True, file=log)
-            if hasattr(signal, "setitimer"):
-                signal.setitimer(signal.ITIMER_REAL, PATIENCE * slowdown())
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE * slowdown())
             tell(run_input(name, generate, each, tell))
     sys.stderr.flush()
     # Threads that an input has left behind do not matter any more.
@@ -183,11 +182,9 @@ def stop_the_call(*_):
 def settle_in(path):
     """Limits of this process, and the file that tells what killed it."""
     # A Ctrl-C at the terminal is for the parent, which ends the child.
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpgrp()
+    os.setpgrp()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "SIGALRM"):
-        signal.signal(signal.SIGALRM, stop_the_call)
+    signal.signal(signal.SIGALRM, stop_the_call)
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -196,15 +193,6 @@ def settle_in(path):
     faulthandler.disable()
     if not under_asan():
         faulthandler.enable(file=log)
-        limit_memory()
+        resource.setrlimit(resource.RLIMIT_DATA, (ROOM, ROOM))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     return log
-
-
-def limit_memory():
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        with open("/proc/self/statm") as sizes:
-            used = int(sizes.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -3,7 +3,6 @@
 Arrays lie in fences, so that reading or writing one entry beyond them kills the child.
 """
 
-import contextlib
 import warnings
 
 import numpy as np
@@ -11,12 +10,10 @@ import numpy as np
 from safe.fuzz.disguises import ODD_INTEGERS, ODD_REALS, another_array, fenced
 from safe.fuzz.offered import CLASSES, FUNCTIONS, KINDS, WIDE_KINDS
 from safe.fuzz.oracle import judged
-from safe.fuzz.recipes import Parts, call, names_held, recipe, run_outputs
+from safe.fuzz.recipes import Parts, call, names_held, recipe
 
 NAMES = sorted(FUNCTIONS)
 NO_NUMBERS = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
-#: Classes by the names of the arguments that hold them in a run over several outputs.
-HELD = {"OutputBlock": "block", "OutputTargets": "targets"}
 #: What errors may name besides the arguments.
 WORDS = [
     "data", "indices", "indptr", "step", "row", "examples", "steps", "task", "average", "l1",
@@ -53,8 +50,6 @@ def generate(random, ledger):
             # NaN in, NaN out: a kernel computes with the numbers that it is given.
             finite=False,
         )
-        ledger.tell(f"{name}, {', '.join(how)}, with its objects used again")
-        use_again(given, random)
 
 
 def another(old, given, parts, same_kind):
@@ -85,26 +80,3 @@ def another_object(old, parts, same_kind):
         other = list(CLASSES)[random.integers(len(CLASSES))]
         return parts.made(other), f"a {other.__name__}"
     return [None, 3, "x", kind][random.integers(4)], "no object"
-
-
-def use_again(given, random):
-    """Touch whatever the call may have left in a bad state."""
-    for value in given.values():
-        kind = type(value).__name__
-        with contextlib.suppress(TypeError, ValueError, AttributeError):
-            if kind == "Examples":
-                value.first_defect()
-                value.squared_norms()
-            elif kind in HELD:
-                use_outputs(value, kind, Parts(random, np.array))
-
-
-def use_outputs(held, kind, parts):
-    """Run the kernel once with this block or these targets."""
-    if kind == "OutputBlock":
-        held.at_level(parts.below(-1, 4))
-        parts.d, parts.n_outputs = held.n_features, held.width
-        parts.narrow = held.width % 16 == 0
-    elif kind == "OutputTargets":
-        parts.n, parts.n_outputs = held.n_rows, min(held.n_outputs, 100)
-    run_outputs(parts, held.kind if kind == "OutputBlock" else "clock", **{HELD[kind]: held})

@@ -1,4 +1,4 @@
-"""X in every format, type and state of damage, into every method of every estimator."""
+"""Sparse X in every format, type and state of damage, into every method of every estimator."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from support.models import (
     words_for,
 )
 
-from safe.fuzz.disguises import DISGUISES, another_array, fenced
+from safe.fuzz.disguises import another_array, fenced
 from safe.fuzz.oracle import judged, listening
 
 NUMBERS = [
@@ -21,17 +21,11 @@ NUMBERS = [
     np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.object_,
 ]  # fmt: skip
 INDICES = NUMBERS[1:9]
-ODD_VALUES = [np.nan, np.inf, -np.inf, 5e-324, 1e308, -1e308, 1e200, 1e-200, -0.0]
 #: The arrays of a matrix, by its format; dictionaries and lists are sound here.
 ARRAYS = {
     **dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")),
     "coo": ("data", "row", "col"), "dia": ("data", "offsets"), "dok": (), "lil": (),
 }  # fmt: skip
-
-try:
-    import pandas
-except ImportError:
-    pandas = None
 
 
 def generate(random, ledger):
@@ -74,8 +68,6 @@ def one_of(values, random):
 
 def matrix(X, random):
     """Something to pass as X, and words that tell what it is."""
-    if random.random() < 0.15:
-        return container(X.toarray(), random)
     if random.random() < 0.05:
         X = sparse.csr_matrix(X[: random.integers(0, 2), : random.integers(0, 2)])
     form = str(random.choice(list(ARRAYS), p=[0.4, *[0.1] * 6]))
@@ -96,35 +88,6 @@ def matrix(X, random):
         except (TypeError, ValueError, AttributeError, IndexError):
             how.append("half damaged")
     return other, " ".join(how)
-
-
-def container(dense, random):
-    """Rows that are not sparse."""
-    number = one_of(NUMBERS, random)
-    if random.random() < 0.3 and dense.size:
-        dense = dense.copy()
-        dense.flat[random.integers(dense.size)] = random.choice(ODD_VALUES)
-    with np.errstate(all="ignore"):
-        typed = dense.astype(number) if random.random() < 0.5 else dense
-    choices = {
-        "list": lambda: typed.tolist(), "array": lambda: typed,
-        "disguised": lambda: one_of([*DISGUISES.values()], random)(typed), "np.matrix": lambda: np.asmatrix(typed),
-        "ragged": lambda: [[1.0], [1.0, 2.0]], "1d": lambda: typed.ravel(),
-        "3d": lambda: typed[None], "0d": lambda: np.array(1.0),
-        "strings": lambda: typed.astype(str), "bytes": lambda: typed.astype("S8"),
-        "dates": lambda: np.zeros(typed.shape, "M8[s]"),
-        "record": lambda: np.zeros(len(typed), dtype=[("a", float), ("b", int)]),
-        "None": lambda: None, "number": lambda: 3.0,
-        "objects": lambda: np.full(typed.shape, None, dtype=object),
-        "masked": lambda: np.ma.masked_array(typed, mask=random.random(typed.shape) < 0.2),
-    }  # fmt: skip
-    if pandas is not None:
-        choices["frame"] = lambda: pandas.DataFrame(typed)
-        choices["sparse frame"] = lambda: pandas.DataFrame.sparse.from_spmatrix(
-            sparse.csr_matrix(dense)
-        )
-    name = str(random.choice(list(choices)))
-    return choices[name](), f"dense {name} {np.dtype(number).name}"
 
 
 def damage_arrays(other, random):

@@ -3,7 +3,6 @@
 A clean error is of a type that is accepted, names an argument, and leaves the model what it was.
 """
 
-import importlib.util
 import re
 import traceback
 import warnings
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from support.portrait import differences, portrait
+
+import lazynet
 
 CLEAN = (ValueError, TypeError, FloatingPointError)
 #: Warnings that are meant for those who wrote the code, not for those who call it.
@@ -37,11 +38,7 @@ WORDS_OF_CYTHON = re.compile(
     r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
 )
 
-_FOLDERS = {
-    package: Path(spec.origin).parent.as_posix()
-    for package in ("lazynet", "paper_repro")
-    if (spec := importlib.util.find_spec(package)) is not None and spec.origin
-}
+_FOLDER = Path(lazynet.__file__).parent.as_posix()
 #: In place of a line of the package, where none is involved: in scikit-learn's own ``score``.
 OUTSIDE = "outside lazynet"
 
@@ -51,18 +48,16 @@ class Stopped(KeyboardInterrupt):
 
 
 def place_of(filename, line):
-    """The place of a line in the packages, or None if it is not in them."""
-    name = filename.replace("\\", "/")
-    for package, folder in _FOLDERS.items():
-        # Kernels say where they were compiled: relative to the root.
-        for start in (f"{folder}/", f"{package}/"):
-            if name.startswith(start):
-                return f"{package}/{name.removeprefix(start)}:{line}"
+    """The place of a line in the package, or None if it is not in it."""
+    # Kernels say where they were compiled: relative to the root.
+    for start in (f"{_FOLDER}/", "lazynet/"):
+        if filename.startswith(start):
+            return f"lazynet/{filename.removeprefix(start)}:{line}"
     return None
 
 
 def _inside(frames):
-    """The frames inside the packages, outermost first."""
+    """The frames inside the package, outermost first."""
     places = (place_of(frame.filename, frame.lineno or 0) for frame in frames)
     return [place for place in places if place]
 
