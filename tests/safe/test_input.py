@@ -1,11 +1,11 @@
 """Estimators and Stepper convert or refuse all input, and a refusal changes nothing."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from support import peak_of, same_bits
 from support.matrices import reversed_rows
 from support.models import (
@@ -167,20 +167,6 @@ def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
     assert same_bits(found[:100], expected)
 
 
-def test_values_behind_the_last_row_are_no_part_of_the_matrix():
-    X, y = make_data()
-    longer = sparse.csr_matrix(X.shape)
-    longer.data = np.append(X.data, [np.nan, np.inf, 1.0])
-    longer.indices = np.append(X.indices, [0, -1, X.shape[1]]).astype(X.indices.dtype)
-    longer.indptr = X.indptr
-    assert_same_model(trained(longer, y, "partial_fit"), trained(X, y, "partial_fit"), X)
-    for model in (LazyNetClassifier(random_state=0), DualNetClassifier(l1=0.01, random_state=0)):
-        expected = clone(model).fit(X, y)
-        model.fit(longer, y)
-        np.testing.assert_array_equal(model.coef_, expected.coef_)
-        np.testing.assert_array_equal(model.predict_proba(longer), expected.predict_proba(X))
-
-
 # --- refused: data -------------------------------------------------------------------------
 
 
@@ -309,78 +295,6 @@ def masked(values):
     return array
 
 
-def with_masks(X, y):
-    """Arguments that contain a masked entry, by their names."""
-    hidden, each = (X.copy(), X.tocsc(), X.tocoo()), np.arange(N)
-    for matrix in hidden:
-        matrix.data = masked(matrix.data)
-    return {
-        "X": [masked(X.toarray()), [*map(masked, X.toarray())], *hidden],
-        "y": [masked(y)], "sample_weight": [masked(np.ones(N))], "sample_order": [masked(each)],
-        "coef_init": [masked(np.zeros(D))], "intercept_init": [masked([0.0])],
-        "classes": [masked([0, 1])], "groups": [masked(each % 3)],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
-def test_masked_entries_are_refused(Estimator):
-    """No mask is ignored, whatever method is called; a mask without masked entries is no harm."""
-    X, y = make_data()
-    model = made(Estimator).fit(np.ma.array(X.toarray(), mask=False), y)
-    masks, before = with_masks(X, y), portrait(model)
-    for method in methods_over_rows(model):
-        names = [] if method == "score" else arguments_of(model, method)
-        for name in ["X", *names]:
-            for bad in masks.get(name, ()):
-                with pytest.raises(ValueError, match=f"^{name} must not have masked entries: "):
-                    called(model, method, **{"X": X, "y": y, name: bad})
-    for name in ("coef_", "intercept_"):
-        with pytest.raises(ValueError, match=f"^{name} must not have masked entries: "):
-            setattr(model, name, masked(getattr(model, name)))
-    assert portrait(model) == before
-
-
-#: Other places where arrays are accepted.
-MASKED_ELSEWHERE = {
-    "indices": lambda: Stepper(3).step(masked([0, 1]), [1.0, 1.0], 1.0),
-    "values": lambda: Stepper(3).predict([0, 1], masked([1.0, 1.0])),
-    "schedule": lambda: LazyNetRegressor(rule=FoBoS(masked([0.1] * 99))).fit(*make_data()),
-    "l1s": lambda: net_path(*make_data(), l1s=masked([0.2, 0.1])),
-    "y_test": lambda: selection_stability(
-        LazyNetRegressor(max_iter=1), *make_data(), make_data()[0], masked(make_data()[1])
-    ),
-    "cv": lambda: LazyNetRegressorCV(cv=[([0, 1], masked([2, 3]))]).fit(*make_data()),
-    "X of chunk 0": lambda: Chunks([(masked(np.eye(3)), [1, 0, 1])]).facts(),
-    "y of chunk 0": lambda: Chunks([(np.eye(3), masked([1, 0, 1]))]).facts(),
-    "weights of chunk 0": lambda: Chunks([(np.eye(3), [1, 0, 1], masked([1.0] * 3))]).facts(),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MASKED_ELSEWHERE)
-def test_masked_entries_are_refused_elsewhere(name):
-    with pytest.raises(ValueError, match=f"{name} must not have masked entries: "):
-        MASKED_ELSEWHERE[name]()
-
-
-def test_targets_that_a_classifier_cannot_have():
-    """One class, fractions, unknown labels, unknown or missing classes."""
-    X, y = make_data()
-    model = trained(X, y)
-    assert_refused(model, "fit", (X, np.ones(N)), ValueError, "y must have at least two classes")
-    for method in ("fit", "partial_fit"):
-        assert_refused(model, method, (X, y + 0.5 * X.sum(axis=1).A1), ValueError, "continuous")
-    assert_refused(model, "partial_fit", (X, y + 1), ValueError, "[2]", "among the classes [0 1]")
-    assert_refused(
-        model, "partial_fit", (X, y), ValueError, "not the same as on the last call", classes=[0, 2]
-    )
-    with pytest.raises(ValueError, match="at least two classes"):
-        LazyNetClassifier().partial_fit(X, np.zeros(N), classes=[0])
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        LazyNetClassifier().partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"labels .*among the classes"):
-        LazyNetClassifier().partial_fit(X, np.array(["a", "b"])[y], classes=["a", "c"])
-
-
 # --- refused: parameters -------------------------------------------------------------------
 
 
@@ -416,6 +330,71 @@ BAD_EXAMPLES = [
     (([0.5], [1.0], 1), "indices must be integers"),
     (([[0]], [[1.0]], 1), "one-dimensional"),
 ]
+
+
+#: Other places where arrays are accepted, by the name in the error.
+MASKED_ELSEWHERE = {
+    "indices": lambda: Stepper(3).step(masked([0, 1]), [1.0, 1.0], 1.0),
+    "values": lambda: Stepper(3).predict([0, 1], masked([1.0, 1.0])),
+    "schedule": lambda: LazyNetRegressor(rule=FoBoS(masked([0.1] * 99))).fit(*make_data()),
+    "l1s": lambda: net_path(*make_data(), l1s=masked([0.2, 0.1])),
+    "y_test": lambda: selection_stability(
+        LazyNetRegressor(max_iter=1), *make_data(), make_data()[0], masked(make_data()[1])
+    ),
+    "cv": lambda: LazyNetRegressorCV(cv=[([0, 1], masked([2, 3]))]).fit(*make_data()),
+    "X of chunk 0": lambda: Chunks([(masked(np.eye(3)), [1, 0, 1])]).facts(),
+    "y of chunk 0": lambda: Chunks([(np.eye(3), masked([1, 0, 1]))]).facts(),
+    "weights of chunk 0": lambda: Chunks([(np.eye(3), [1, 0, 1], masked([1.0] * 3))]).facts(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_masked_entries_are_refused(Estimator):
+    """No mask is ignored, whatever method is called; a mask without masked entries is no harm."""
+    X, y = make_data()
+    model, each = made(Estimator).fit(np.ma.array(X.toarray(), mask=False), y), np.arange(N)
+    hidden, before = (X.copy(), X.tocsc(), X.tocoo()), portrait(model)
+    for matrix in hidden:
+        matrix.data = masked(matrix.data)
+    masks = {
+        "X": [masked(X.toarray()), [*map(masked, X.toarray())], *hidden],
+        "y": [masked(y)], "sample_weight": [masked(np.ones(N))], "sample_order": [masked(each)],
+        "coef_init": [masked(np.zeros(D))], "intercept_init": [masked([0.0])],
+        "classes": [masked([0, 1])], "groups": [masked(each % 3)],
+    }  # fmt: skip
+    calls = [
+        (name, lambda m=method, name=name, bad=bad: called(model, m, **{"X": X, "y": y, name: bad}))
+        for method in methods_over_rows(model)
+        for name in ["X", *arguments_of(model, method)]
+        for bad in (masks.get(name, ()) if name == "X" or method != "score" else ())
+    ]
+    calls += [(name, lambda name=name: setattr(model, name, masked(getattr(model, name))))
+              for name in ("coef_", "intercept_")]  # fmt: skip
+    for name, call in (*calls, *MASKED_ELSEWHERE.items()):
+        with pytest.raises(ValueError, match=f"{name} must not have masked entries: "):
+            call()
+    assert portrait(model) == before
+
+
+def test_targets_that_a_classifier_cannot_have():
+    """One class, fractions, unknown labels, unknown or missing classes."""
+    X, y = make_data()
+    fractions, words = y + 0.5 * X.sum(axis=1).A1, np.array(["a", "b"])[y]
+    new = LazyNetClassifier()
+    for model, method, targets, classes, *patterns in (
+        (trained(X, y), "fit", np.ones(N), {}, "y must have at least two classes"),
+        (trained(X, y), "fit", fractions, {}, "continuous"),
+        (trained(X, y), "partial_fit", fractions, {}, "continuous"),
+        (trained(X, y), "partial_fit", y + 1, {}, "[2]", "among the classes [0 1]"),
+        (trained(X, y), "partial_fit", y, [0, 2], "not the same as on the last call"),
+        (new, "partial_fit", 0 * y, [0], "at least two classes"),
+        (new, "partial_fit", y, {}, "classes must be passed on the first call"),
+        (new, "partial_fit", words, ["a", "c"], "among the classes"),
+    ):
+        before, options = portrait(model), dict(classes=classes) if classes else {}
+        with pytest.raises(ValueError, match=".*".join(map(re.escape, patterns))):
+            getattr(model, method)(X, targets, **options)
+        assert portrait(model) == before
 
 
 def test_settings_that_do_not_go_together():
@@ -511,28 +490,6 @@ def test_stepper_refuses_bad_examples(storage):
 # --- runs that go wrong on the way ---------------------------------------------------------
 
 
-def diverging(storage, **options):
-    """A fitted regressor whose next call diverges, and data that take it there slowly."""
-    X, y = make_data()
-    rule = FoBoS(eta0=0.05, storage=Tables(budget=13) if storage == "tables" else storage)
-    model = LazyNetRegressor(rule=rule, l1=0.3, max_iter=2, tol=None, shuffle=False).fit(X, y)
-    # From a moderate size a run takes many steps, and some sweeps, to leave the range of doubles.
-    model.set_params(rule__schedule=Constant(20.0), rule__eta0=None, max_iter=50, **options)
-    return model, X, 1e6 * y
-
-
-@pytest.mark.filterwarnings("error")  # which ``-W error`` would raise in place of the error
-@pytest.mark.parametrize("warm_start", [False, True])
-@METHODS
-@EVERY_STORAGE
-def test_a_call_that_diverges_leaves_the_model(storage, method, warm_start):
-    """FloatingPointError with the step and the remedy, and the model of the last good call."""
-    model, X, y = diverging(storage, warm_start=warm_start)
-    patterns = FloatingPointError, "overflowed", "step", "Lower eta0"
-    order = np.tile(np.arange(N), (50, 1))
-    assert_refused(model, method, (X, y), *patterns, sample_order=order)
-
-
 @METHODS
 @EVERY_STORAGE
 def test_overflow_where_it_is_hard_to_see(storage, method):
@@ -548,33 +505,34 @@ def test_overflow_where_it_is_hard_to_see(storage, method):
     assert_refused(model, method, (X, [1.79e308] * 2), FloatingPointError, "overflowed")
 
 
+@pytest.mark.filterwarnings("error")  # which ``-W error`` would raise in place of the error
+@METHODS
+@EVERY_STORAGE
+def test_a_call_that_diverges_leaves_the_model(storage, method):
+    """FloatingPointError with the step and the remedy, and the model of the last good call."""
+    X, y = make_data()
+    rule = FoBoS(eta0=0.05, storage=Tables(budget=13) if storage == "tables" else storage)
+    model = LazyNetRegressor(rule=rule, l1=0.3, max_iter=2, tol=None, shuffle=False).fit(X, y)
+    # From a moderate size a run takes many steps, and some sweeps, to leave the range of doubles.
+    order = np.tile(np.arange(N), (50, 1))
+    for warm_start in (False, True):
+        model.set_params(rule__schedule=Constant(20.0), rule__eta0=None, max_iter=50)
+        model.set_params(warm_start=warm_start)
+        patterns = "overflowed", "step", "Lower eta0"
+        data = X, 1e6 * y
+        assert_refused(model, method, data, FloatingPointError, *patterns, sample_order=order)
+
+
 class BreaksAt:
     """A schedule that fails with an error of its own when step ``last`` is asked for."""
-
-    class Broken(Exception):
-        """Nobody else raises this."""
 
     def __init__(self, last, rate):
         self.last, self.rate = last, rate
 
     def __call__(self, t):
         if t == self.last:
-            raise self.Broken(f"no rate at step {t}")
+            raise ZeroDivisionError(f"no rate at step {t}")
         return self.rate
-
-
-@pytest.fixture
-def sweeps(monkeypatch):
-    """The engines in the order in which they were about to be swept while an Undo watched."""
-    seen = []
-    original = Undo.copy_all
-
-    def copy_all(self):
-        seen.append(self.engine.name)
-        original(self)
-
-    monkeypatch.setattr(Undo, "copy_all", copy_all)
-    return seen
 
 
 @pytest.mark.parametrize("with_sweeps", [False, True])
@@ -582,47 +540,58 @@ def sweeps(monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @EVERY_STORAGE
 def test_a_schedule_that_fails_midway_takes_the_call_back(
-    sweeps, storage, n_classes, d, with_sweeps
+    monkeypatch, storage, n_classes, d, with_sweeps
 ):
     """partial_fit ends with the schedule's own error, the model bit for bit as before."""
-    rng = np.random.default_rng(0)
     both = sparse.random(40, d, density=min(1.0, 30 / d), format="csr", random_state=0)
-    both.data = 1e4 * rng.standard_normal(len(both.data))
-    # Trained on more rows than are passed to the call that fails: it must not lose the others.
-    X, y_of_both = both[:20], np.arange(40) % n_classes
-    y = y_of_both[:20]
+    both.data = 1e4 * np.random.default_rng(0).standard_normal(len(both.data))
+    y, full_tables = np.arange(40) % n_classes, with_sweeps and storage == "tables"
+    rule = FoBoS(Constant(1.0), storage=Tables(7) if full_tables else storage)
     # A pull of 300 makes a sweep due every few steps.
     l1 = 300.0 if with_sweeps else 1e-3
-    rule = FoBoS(
-        Constant(1.0), storage=Tables(7) if with_sweeps and storage == "tables" else storage
-    )
     model = RawClassifier("hinge", rule=rule, l1=l1, shuffle=False)
-    model.partial_fit(both, y_of_both, classes=np.arange(n_classes))
+    # Trained on more rows than are passed to the call that fails: it must not lose the others.
+    model.partial_fit(both, y, classes=np.arange(n_classes))
     assert np.count_nonzero(model.coef_) > 0
-
     model.set_params(rule__schedule=BreaksAt(model.t_ + 75, rate=1.0))
-    before = state_of(model)
-    sweeps.clear()
+    before, copies, copy_all = state_of(model), [], Undo.copy_all
+    monkeypatch.setattr(Undo, "copy_all", lambda self: copies.append(copy_all(self)))
     # An order for each of five passes: the rates of a pass are asked for when it begins.
-    with pytest.raises(BreaksAt.Broken, match="no rate at step"):
-        model.partial_fit(X, y, sample_order=np.tile(np.arange(20), (5, 1)))
+    with pytest.raises(ZeroDivisionError, match="no rate at step"):
+        model.partial_fit(both[:20], y[:20], sample_order=np.tile(np.arange(20), (5, 1)))
     # Where all weights are touched, only tables have more to copy before a sweep.
-    copies = storage == "tables" or (storage != "dense" and d > 10)
-    assert (len(sweeps) > 0) == (with_sweeps and copies)
+    has_more = storage == "tables" or (storage != "dense" and d > 10)
+    assert (len(copies) > 0) == (with_sweeps and has_more)
     assert state_of(model) == before
 
 
-# --- one check of X -----------------------------------------------------------------------------
+# --- predictions ---------------------------------------------------------------------------------
 
 
-def test_predictions_that_are_not_numbers_are_refused():
-    """inf - inf is no decision for either class."""
-    model = LazyNetClassifier(
-        fit_intercept=False, l1=0.0, l2=0.0, rule=FoBoS(eta0=40.0), shuffle=False
-    )
-    model.partial_fit(
-        [[1.0, 0.0], [0.0, 1.0]], [0, 1], classes=[0, 1]
-    )  # weights below -10 and above 10
-    assert model.predict([[1e308, 0.0]]) == [0]
+@pytest.mark.parametrize("kind", [LazyNetClassifier, DualNetClassifier])
+def test_what_is_no_part_of_the_matrix_and_what_is_no_number(kind):
+    """Values behind the last row are not looked at; inf - inf is no decision for either class."""
+    X, y = make_data()
+    longer = sparse.csr_matrix(X.shape)
+    longer.data = np.append(X.data, [np.nan, np.inf, 1.0])
+    longer.indices = np.append(X.indices, [0, -1, X.shape[1]]).astype(X.indices.dtype)
+    longer.indptr = X.indptr
+    model, expected = (made(kind, l1=1e-3).fit(rows, y) for rows in (longer, X))
+    assert_same_model(model, expected, X)
+    assert same_bits(model.predict_proba(longer), expected.predict_proba(X))
+    model.coef_ = np.where(np.arange(D) == 0, -1e3, 1e3)
+    assert model.predict(1e306 * np.eye(1, D)) == [0]
     with pytest.raises(FloatingPointError, match="row 1 of X"):
-        model.predict(sparse.csr_matrix([[1.0, 1.0], [1e308, 1e308]]))
+        model.predict(sparse.csr_matrix([[1.0] * D, [1e308] * D]))
+
+
+@pytest.mark.parametrize("kind", [LazyNetClassifier, DualNetClassifier])
+def test_rows_that_are_elsewhere_are_refused_with_what_to_write(kind, tmp_path):
+    """The name of a file, and a source of rows where predictions need rows in memory."""
+    model = kind(l1=0.01).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+    for call in (lambda X: model.fit(X, [0, 1]), lambda X: model.fit(X), model.predict):
+        for name in ("train.svm", tmp_path / "train.svm"):
+            with pytest.raises(TypeError, match=r"X must be rows, got the name .*SvmlightFile"):
+                call(name)
+    with pytest.raises(TypeError, match=r"in memory, got a Chunks: .* source.chunks\(\)"):
+        model.predict(Chunks([([[1.0]], [1])]))

@@ -131,31 +131,6 @@ def test_no_rows_no_columns_no_values():
             model.predict(sparse.csr_matrix((0, D)))
 
 
-#: Arrays, places in them, and values that they must not have there.
-DAMAGES = [
-    *(("indices", 3, column) for column in (-1, D, 2**31 - 1, -(2**31))),
-    *(("indptr", N // 2, start) for start in (-1, 2**31 - 1, 0)),
-    *(("data", 3, value) for value in (np.nan, np.inf)),
-]
-
-
-@VARIANT
-def test_damage_is_refused_and_changes_nothing(options):
-    """Before a weight is read, and the name of the array is told."""
-    model = learned(3, **options)
-    before = copy.deepcopy(model)
-    matrices = [rows(7) for _ in range(len(DAMAGES) + 2)]
-    for X, (name, place, value) in zip(matrices, DAMAGES, strict=False):
-        getattr(X, name)[place] = value
-    matrices[-1].indptr = matrices[-1].indptr[:-1]
-    matrices[-2].indices = matrices[-2].indices.astype(float)
-    for X in matrices:
-        with pytest.raises((TypeError, ValueError), match=r"X|indices|indptr"):
-            model.predict(X)
-    assert model._coefficients is None
-    assert model.coef_.tobytes() == before.coef_.tobytes()
-
-
 @pytest.mark.parametrize("rule", [
     FoBoS(), FoBoS(average=True), FoBoS(storage=Tables(budget=64)), "ftrl", "adagrad",
 ])  # fmt: skip

@@ -211,17 +211,17 @@ def test_a_cache_follows_its_files(path):
 
 
 def test_a_cache_that_another_program_replaces(path):
-    """Whoever has read it already goes on with the rows that were there."""
-    source = cached_lines(path)
-    expected = values(source)
-    chunks = source.chunks(rows=10)
+    """Whoever has read it already goes on with the rows that were there; threads write one too."""
+    source, other = cached_lines(path), path.with_name("other.svm")
+    expected, chunks = values(source), source.chunks(rows=10)
     first = next(chunks).X.data.tolist()
-    other = path.with_name("other.svm")
     other.write_bytes(TEXT * 200 + b"1 1:7\n")
     assert len(values(cached(SvmlightFile(other), source.path))) == 200 * len(expected) + 1
     assert first + [value for chunk in chunks for value in chunk.X.data] == expected
     assert values(source) == expected
-    assert values(cached_lines(path)) == expected
+    with ThreadPoolExecutor(6) as pool:
+        found = [*pool.map(lambda rows: values(cached_lines(path), rows), range(1, 7))]
+    assert found == [expected] * 6
 
 
 def test_a_file_that_changes_while_it_is_read_makes_no_cache(path, monkeypatch):
@@ -481,11 +481,3 @@ def test_ctrl_c_while_waiting_for_a_chunk(python_hears_ctrl_c):
         next(chunks)
     presses.join()
     assert threads() == []
-
-
-def test_many_passes_at_once(path):
-    """In threads, with a cache that several of them write."""
-    expected = values(SvmlightFile(path))
-    with ThreadPoolExecutor(6) as pool:
-        found = [*pool.map(lambda rows: values(cached_lines(path), rows), range(1, 7))]
-    assert found == [expected] * 6
