@@ -376,6 +376,8 @@ BAD_FILES = {
     "header.svm": (b"y,a,b\n1,0.5,2\n", "found 'y,a,b'; commas belong to several labels a row"),
     "empty.svm": (b"", "there is not one row in empty.svm"),
     "ones.svm": (b"9 1:2\n9 2:0.5\n", "all 2 labels are 9: training needs at least two"),
+    "cut.svm.gz": (gzip.compress(b"1 1:2\n0 1:3\n" * 99)[:30],
+                   "cut.svm.gz: the packed file is damaged or cut short"),
     "rows.txt": (b"1 1:2\n", "the form of rows.txt is not known by its name: write --format"),
     "binary.svm": (bytes(range(256)), "binary.svm: line 1, column 1: expected a label"),
     "wide.svm": (b"1 1125899906842624:1\n0 1:1\n", "wide.svm: "),

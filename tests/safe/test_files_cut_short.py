@@ -18,7 +18,7 @@ from support.damage import damaged
 
 from lazynet import LazyNetRegressor
 from lazynet.cli import main
-from lazynet.data import RowsFile, SvmlightFile, write_rows
+from lazynet.data import RowsFile, SvmlightFile
 
 TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))
 
@@ -40,47 +40,6 @@ def source_of(path):
     if path.suffix == ".rows":
         return RowsFile(path)
     return SvmlightFile(path, zero_based=False, n_features=8)
-
-
-def whole_file(folder, form):
-    """A file of 2,000 rows."""
-    path = folder / f"rows.svm.{form}" if form in PACKINGS else folder / f"rows.{form}"
-    if form == "rows":
-        text = folder / "text.svm"
-        text.write_bytes(TEXT)
-        write_rows(SvmlightFile(text, zero_based=False, n_features=8), path)
-    else:
-        path.write_bytes(PACKINGS.get(form, bytes)(TEXT))
-    return path
-
-
-@pytest.mark.parametrize("form", [*PACKINGS, "svm", "rows"])
-def test_a_file_that_is_cut_is_not_read_as_a_shorter_file(form, tmp_path, monkeypatch, capsys):
-    """At 50 places; of plain text, every row but the last one is a row of the whole file."""
-    monkeypatch.chdir(tmp_path)
-    path = whole_file(tmp_path, form)
-    whole, expected = path.read_bytes(), rows(source_of(path))
-    assert len(expected) == 2000
-    for length in np.linspace(0, len(whole) - 1, 50).astype(int).tolist():
-        path.write_bytes(whole[:length])
-        code = main(["convert", path.name, "-o", "out.rows"])
-        err = capsys.readouterr().err
-        if form != "svm":
-            with pytest.raises(ValueError, match=r"damaged or cut short|end is missing") as error:
-                rows(source_of(path))
-            assert str(error.value).startswith(str(path))
-            assert code == 2
-            assert path.name in err
-            continue
-        found, message = None, None
-        try:
-            found = rows(source_of(path))
-        except ValueError as error:
-            message = str(error)
-        assert code == (0 if message is None and found else 2)
-        assert message is None or message.startswith(f"{path}: line ")
-        assert message is None or f"{path.name}: line " in err
-        assert found is None or found[:-1] == expected[: len(found)][:-1]
 
 
 #: By the end of a name: what unpacks a stream, and of how many zeros behind it there may be.

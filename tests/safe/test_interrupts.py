@@ -305,19 +305,6 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
     assert old
 
 
-@pytest.mark.parametrize("standardize", ["auto", True])
-def test_a_failed_call_leaves_the_units(standardize):
-    """A value whose square is no finite number: moments, sizes and means are those of before."""
-    X, y = make_data(300, 40, 4)
-    model = LazyNetClassifier(standardize=standardize, random_state=0).partial_fit(X, y, [0, 1])
-    twin, other = copy.deepcopy(model), 7.0 * X
-    other.data[-1] = 1e200
-    with pytest.raises(ValueError, match="squares"):
-        model.partial_fit(other, y)
-    assert portrait(model) == portrait(twin)
-    assert observed(model.partial_fit(7.0 * X, y)) == observed(twin.partial_fit(7.0 * X, y))
-
-
 def test_a_model_that_is_torn_is_seen(monkeypatch):
     """Of an estimator that does not undo its changes."""
     monkeypatch.setattr(Undo, "rollback", lambda self: None)

@@ -39,7 +39,6 @@ from lazynet import (
     selection_stability,
 )
 from lazynet.averages import checked_counts
-from lazynet.data import Chunks
 from lazynet.data.arrays import check_sample_weight
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import (
@@ -503,6 +502,8 @@ def test_numbers_that_are_too_large_together():
             for weight, words, more in (
                 ({0: 10**400}, r"class_weight\[0\] must be finite", {}),
                 ({7: 1.0}, "class_weight", {}),
+                ({0: 0, 1: 0}, "class_weight, must not be zero for every row", {}),
+                ({1: 0.0}, "must not be zero for every row", dict(sample_weight=data[1])),
                 ({0: 1e300}, "class_weight times sample_weight must be finite",
                  dict(sample_weight=np.full(20, 1e300))),
             ):  # fmt: skip
@@ -510,19 +511,6 @@ def test_numbers_that_are_too_large_together():
                     call(kind, "fit", data, dict(class_weight=weight), **more)
     with pytest.raises(ValueError, match="epochs must be at most"):
         LazyNetRegressor(rule=FoBoS(eta0=0.1)).verify(*data, epochs=LARGEST_EPOCHS + 1)
-
-
-@pytest.mark.parametrize("kind", [kind for kind in ESTIMATORS if "class_weight" in signature(kind)])
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "verify"])
-def test_class_weights_that_leave_no_row(kind, method):
-    """Weights of 0 are refused if no row of a call counts, as sample weights of 0 are."""
-    X, y = make_data(n=20)
-    cases = [((X, y), {0: 0, 1: 0}, {}), ((X, y), {1: 0.0}, dict(sample_weight=y))]
-    if method != "verify":
-        cases.append(((Chunks([(X, y)]),), {0: 0, 1: 0}, {}))
-    for data, weight, more in cases if hasattr(kind, method) else ():
-        with pytest.raises(ValueError, match=r"class_weight, must not be zero for every row"):
-            call(kind, method, data, dict(class_weight=weight), **more)
 
 
 def test_sample_weights_of_other_types():

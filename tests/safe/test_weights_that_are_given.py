@@ -19,7 +19,6 @@ from lazynet import (
     ASGDClassifier,
     ASGDRegressor,
     FoBoS,
-    FromData,
     LazyNetClassifier,
     LazyNetRegressor,
     StabilisedSGDClassifier,
@@ -290,25 +289,6 @@ def test_given_weights_come_without_sums_of_gradients(options, n_classes):
         new = new_fit(first, X, y, **start)
         assert_same_bits(warm_fit(first, X, y, **start), new)
         assert not np.array_equal(warm_fit(first, X, y).coef_, new.coef_)
-
-
-@pytest.mark.parametrize("average", [False, True, "suffix", "polynomial"])
-@CLASSES
-def test_a_warm_start_from_given_weights_goes_on_with_rates_from_the_data(average, n_classes):
-    """The model's own weights, given to it on a warm start, change no bit; a new model has the
-    rates of a first step.
-
-    In the epoch that is compared, after 160 rows, the mean size of the rows is not computed anew.
-    """
-    rule = FoBoS(FromData(), average=average)
-    first, X, y, start = first_of(n_classes, rule=rule, max_iter=4)
-    first.set_params(max_iter=1)
-    warm = warm_fit(first, X, y)
-    for given in (start, *({name: start[name]} for name in start)):
-        assert_same_bits(warm_fit(first, X, y, **given), warm)
-    new = new_fit(first, X, y, **start)
-    assert new.eta0_ > warm.eta0_
-    assert not np.array_equal(new.coef_, warm.coef_)
 
 
 # --- the callback of fit ------------------------------------------------------------------------

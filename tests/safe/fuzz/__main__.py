@@ -54,8 +54,6 @@ def main(arguments=None):
         errors = ", ".join(f"{kind} {n}" for kind, n in sorted(found.refused.items()))
         print(f"{name}: {found.inputs} inputs; {found.finite} calls with a finite result, "
               f"{len(found.failures)} failures; clean errors: {errors or 'none'}")  # fmt: skip
-        for signature, times in found.signatures().most_common():
-            print(f"  {times:>6} x {signature}")
         failed |= bool(found.failures) or not found.inputs
     return int(failed)
 

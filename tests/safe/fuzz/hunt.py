@@ -26,6 +26,9 @@ from safe.fuzz.oracle import Stopped, innermost, place_of, plain
 #: Seconds that one input may take until it fails, and until Python is asked to stop it; inputs of
 #: one child, which may leave something behind in it; bytes that the child may take for them.
 LIMIT, PATIENCE, PER_CHILD, ROOM = 20.0, 5.0, 2000, 3 * 2**30
+#: The address sanitizer reserves terabytes and is slow.
+UNDER_ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
+SLOWDOWN = 5 if UNDER_ASAN else 1
 
 
 @dataclass
@@ -73,7 +76,7 @@ def hunt(name, generate, seed, *, count=None, seconds=1e9, limit=LIMIT):
 def watched(name, generate, seed, stop, deadline, limit, total):
     """Let a child run these inputs; returns the one at which it died, or None."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = name, generate, seed, stop, deadline, limit * slowdown(), folder
+        arguments = name, generate, seed, stop, deadline, limit * SLOWDOWN, folder
         # With fork, what a test has put in place of the real thing is in the child too.
         child = multiprocessing.get_context("fork").Process(target=work, args=arguments)
         child.start()
@@ -127,16 +130,6 @@ def cause(exitcode, said):
 # --- in the child ---------------------------------------------------------------------------------
 
 
-def under_asan():
-    """Whether the address sanitizer is loaded, which reserves terabytes and is slow."""
-    return "asan" in os.environ.get("LD_PRELOAD", "")
-
-
-def slowdown():
-    """How many times as long everything may take."""
-    return 5 if under_asan() else 1
-
-
 def work(name, generate, seed, stop, deadline, limit, folder):
     """Run inputs from ``seed`` on, until ``stop`` is reached or time is up."""
     log = settle_in(Path(folder, "log"))
@@ -150,7 +143,7 @@ def work(name, generate, seed, stop, deadline, limit, folder):
                 break
             tell(each)
             faulthandler.dump_traceback_later(limit, exit=True, file=log)
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE * slowdown())
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE * SLOWDOWN)
             tell(run_input(name, generate, each, tell))
     sys.stderr.flush()
     # Threads that an input has left behind do not matter any more.
@@ -191,7 +184,7 @@ def settle_in(path):
     sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     # The sanitizer tells more of a crash than this does, if it is let.
     faulthandler.disable()
-    if not under_asan():
+    if not UNDER_ASAN:
         faulthandler.enable(file=log)
         resource.setrlimit(resource.RLIMIT_DATA, (ROOM, ROOM))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

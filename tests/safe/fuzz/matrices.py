@@ -13,7 +13,7 @@ from support.models import (
     words_for,
 )
 
-from safe.fuzz.disguises import another_array, fenced
+from safe.fuzz.disguises import another_array
 from safe.fuzz.oracle import judged, listening
 
 NUMBERS = [
@@ -112,8 +112,8 @@ def damage_arrays(other, random):
 
 
 def damage(other, random):
-    """Room behind the last row, a shape that is a lie, fences, or other arrays."""
-    choice = int(random.integers(6)) if "indptr" in ARRAYS[other.format] else 3
+    """Room behind the last row, a shape that is a lie, or other arrays."""
+    choice = int(random.integers(5)) if "indptr" in ARRAYS[other.format] else 3
     if choice == 0:
         other.indices = np.append(other.indices, [10**6, -5]).astype(other.indices.dtype)
         tail = np.full((2, *other.data.shape[1:]), 3).astype(other.data.dtype)
@@ -125,9 +125,4 @@ def damage(other, random):
             shape = (shape[0], 2 ** int(random.choice([31, 33, 45, 62])))
         other._shape = shape
         return [f"shape {shape}"]
-    if choice == 2:
-        front = bool(random.random() < 0.3)
-        for name in ARRAYS[other.format]:
-            setattr(other, name, fenced(getattr(other, name), front=front))
-        return ["fenced"]
     return damage_arrays(other, random)
