@@ -226,6 +226,8 @@ BAD_MATRICES = [
     (lambda: with_first("csc", indptr=2**31 - 1), "X"),
     (lambda: with_first("bsr", indices=2**31 - 1), "X"),
     (lambda: cut("row", "coo"), "X"),
+    (lambda: with_first("coo", row=N), "X"),
+    (lambda: with_first("coo", col=-7), "X"),
     (lambda: sparse.csr_matrix((0, D)), "0 sample(s)", "minimum of 1"),
     (lambda: np.zeros((N, 0)), "0 feature(s)", "minimum of 1"),
     (lambda: np.zeros(N), "Expected 2D array, got 1D"),
