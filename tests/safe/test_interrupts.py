@@ -31,7 +31,6 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.engines.calls import Undo
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 
@@ -303,13 +302,3 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
                     call(torn)
                     assert observed(torn) == after, places
     assert old
-
-
-def test_a_model_that_is_torn_is_seen(monkeypatch):
-    """Of an estimator that does not undo its changes."""
-    monkeypatch.setattr(Undo, "rollback", lambda self: None)
-    model, call = next(rest for name, *rest in calls() if name == "pass, ftrl")
-    whole, counting = copy.deepcopy(model), Presses()
-    counting.during(lambda: call(whole))
-    found = [observed(outcomes(model, call, line)[0]) for line in range(1, counting.lines, 20)]
-    assert any(each not in (observed(model), observed(whole)) for each in found)

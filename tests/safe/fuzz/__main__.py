@@ -19,27 +19,20 @@ GENERATORS = {each.__name__.rpartition(".")[2]: each.generate
 STRIDE = 10**8
 
 
-def parsed(arguments):
-    """The arguments of the command line."""
+def main(arguments=None):
+    """Run the generators one after the other; returns 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m safe.fuzz", description=__doc__)
     add = parser.add_argument
     add("seconds", type=float, nargs="?", default=60.0,
         help="how long, for all kinds together (default: 60)")  # fmt: skip
-    add("--seed", type=int, help="inputs of an earlier run (default: others in every run)")
+    add("--seed", type=int, default=secrets.randbelow(10**6),
+        help="inputs of an earlier run (default: others in every run)")  # fmt: skip
     add("--only", choices=GENERATORS, help="only inputs of this kind")
     add("--replay", type=int, metavar="INPUT",
         help="make this input again, of the kind that --only names")  # fmt: skip
     chosen = parser.parse_args(arguments)
     if chosen.replay is not None and chosen.only is None:
         parser.error("--replay needs --only NAME")
-    if chosen.seed is None:
-        chosen.seed = secrets.randbelow(10**6)
-    return chosen
-
-
-def main(arguments=None):
-    """Run the generators one after the other; returns 1 if anything failed."""
-    chosen = parsed(arguments)
     if chosen.replay is None:
         print(f"seed {chosen.seed}: --seed {chosen.seed} makes the same inputs again", flush=True)
     names, failed = [chosen.only] if chosen.only else [*GENERATORS], False

@@ -168,7 +168,6 @@ def run_input(name, generate, seed, tell=Ledger.tell):
 
 
 def stop_the_call(*_):
-    """A call that asks for more work than the fuzzer waits for is neither right nor wrong."""
     raise Stopped("the fuzzer waits no longer")
 
 

@@ -20,7 +20,6 @@ NUMBERS = [
     np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,
     np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.object_,
 ]  # fmt: skip
-INDICES = NUMBERS[1:9]
 #: The arrays of a matrix, by its format; dictionaries and lists are sound here.
 ARRAYS = {
     **dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")),
@@ -56,7 +55,8 @@ def generate(random, ledger):
             lambda method=method: called(model, method, given, y),
             words=words,
             model=model,
-            needs_memory=True,
+            # No machine may have what X asks for.
+            accepted=(MemoryError,),
             # Infinite values in X give predictions that are not finite, as they must.
             finite="fit" in method,
         )
@@ -91,21 +91,18 @@ def matrix(X, random):
 
 
 def damage_arrays(other, random):
-    """Something else in place of an array or two, in another order, or of a width of its own."""
+    """Something else in place of an array or two, or in another order."""
     how = []
     for _ in range(random.integers(1, 3)):
         name = str(random.choice(ARRAYS[other.format]))
         arrays = {each: getattr(other, each) for each in ARRAYS[other.format]}
         array, choice = np.asarray(arrays[name]), int(random.integers(10))
-        if name == "data" or choice > 2:
+        if name == "data" or choice > 1:
             changed, change = another_array(array, arrays, random)
         elif choice == 0:
             changed, change = random.permutation(array), "shuffled"
-        elif choice == 1:
-            changed, change = np.zeros_like(array), "repeated"
         else:
-            kind = one_of(INDICES, random)
-            changed, change = array.astype(kind), np.dtype(kind).name
+            changed, change = np.zeros_like(array), "repeated"
         setattr(other, name, changed)
         how.append(f"{name} {change}")
     return how

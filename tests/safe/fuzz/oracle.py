@@ -32,9 +32,8 @@ WORDS_OF_SKLEARN = re.compile(
 #: What Cython says of an object that is no array of the kind that a kernel takes.
 WORDS_OF_CYTHON = re.compile(
     r"not C-contiguous|read-only|not writable|[Bb]uffer|cannot convert float|a bytes-like object"
-    r"|must be real"
-    r"|an integer is required|has incorrect type|__cinit__|too large to convert|__index__"
-    r"|arrays can be converted|truth value of an (?:empty )?array|not supported between instances"
+    r"|must be real|an integer is required|has incorrect type|__cinit__|too large to convert"
+    r"|__index__|arrays can be converted|truth value of an (?:empty )?array|not supported between instances"
     r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
 )
 
@@ -96,11 +95,10 @@ def names_one(text, words):
                for word in words)  # fmt: skip
 
 
-def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=False, finite=True):
+def judged(ledger, title, call, *, words, model=None, accepted=(), finite=True):
     """Make the call and enter in the ledger what becomes of it; returns its result, or None.
 
     ``words`` are the arguments that an error may name, ``model`` must survive it unchanged.
-    ``needs_memory`` says that no machine may have what the call asks for.
     """
     before = None if model is None else portrait(model)
     ledger.tell(title)
@@ -118,7 +116,7 @@ def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=
         else:
             ledger.finite += 1
         return result
-    judge_error(ledger, title, error, words, accepted, needs_memory)
+    judge_error(ledger, title, error, words, accepted)
     changed = [] if model is None else differences(before, portrait(model))
     if changed:
         ledger.fail(
@@ -128,17 +126,16 @@ def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=
     return None
 
 
-def judge_error(ledger, title, error, words, accepted, needs_memory):
+def judge_error(ledger, title, error, words, accepted):
     """Enter an error in the ledger: a refusal in clean words, or a failure."""
     kind, line, text = type(error).__name__, innermost(error), str(error)
     if isinstance(error, Stopped):
         ledger.refused["stopped by the fuzzer"] += 1
-    elif isinstance(error, MemoryError) and needs_memory:
-        ledger.refused[kind] += 1
     elif not isinstance(error, CLEAN + accepted):
         ledger.fail(f"{kind} at {line}", f"{title} raised {error!r:.300} at {line}")
     elif not (
-        line == OUTSIDE
+        isinstance(error, MemoryError)
+        or line == OUTSIDE
         or names_one(text, words)
         or WORDS_OF_SKLEARN.search(text)
         or ((".pyx" in line or ".pxd" in line) and WORDS_OF_CYTHON.search(text))
