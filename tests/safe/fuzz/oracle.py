@@ -33,8 +33,8 @@ WORDS_OF_SKLEARN = re.compile(
 WORDS_OF_CYTHON = re.compile(
     r"not C-contiguous|read-only|not writable|[Bb]uffer|cannot convert float|a bytes-like object"
     r"|must be real|an integer is required|has incorrect type|__cinit__|too large to convert"
-    r"|__index__|arrays can be converted|truth value of an (?:empty )?array|not supported between instances"
-    r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
+    r"|__index__|arrays can be converted|truth value of an (?:empty )?array|unsized object"
+    r"|not supported between instances|cannot be interpreted as an integer|(positional|keyword) arg"
 )
 
 _FOLDER = Path(lazynet.__file__).parent.as_posix()
