@@ -259,7 +259,8 @@ DRAWN = {
         p.random.integers(-1, p.room(1, 2 * p.d) + 1, p.d).astype(np.int32)),
     "gram.add_gram.sums": lambda p: p.reals(p.size * (p.size + 1) // 2),
     "gram.add_gram.size": lambda p: p.size,
-    "hessian": lambda p: p.place(np.eye(p.d + 1) + 0.1), "gram.descend.slopes": lambda p: p.reals(p.d),
+    "hessian": lambda p: p.place(np.eye(p.d + 1) + 0.1),
+    "gram.descend.slopes": lambda p: p.reals(p.d),
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "cells.constants": lambda p: p.reals(len(cells.constants(p.kind)), least=0.01),
     "cells.fields": Parts.cell_fields,
