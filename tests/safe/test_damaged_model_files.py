@@ -4,12 +4,13 @@ import contextlib
 import copy
 import os
 import pickle
-import random
 import warnings
 
 import joblib
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.numpy import save
 from scipy import sparse
 from support.damage import NUMBERS, VALUES, change, damages, nodes_of
@@ -61,13 +62,13 @@ def refusal(path, data):
 # --- damage --------------------------------------------------------------------------------------
 
 
-def test_every_damage_is_seen(small, tmp_path):
-    """A bit of every byte flipped, the file cut at every place, and every other damage."""
+@pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_damage_is_seen(step, small, tmp_path):
+    """Bits of every part flipped, the file cut at many places, and every other damage."""
     path = tmp_path / "model"
     path.write_bytes(small)
     lazynet.load(path)
-    assert len(small) < 2500
-    for at in range(len(small)):
+    for at in range(0, len(small), step):
         flipped = bytes([small[at] ^ 1 << at % 8])
         assert "damaged" in refusal(path, small[:at] + flipped + small[at + 1 :])
         assert "damaged" in refusal(path, small[:at])
@@ -142,7 +143,6 @@ def test_other_versions_and_formats(changes, words, parts, tmp_path):
 # --- files that somebody has made ----------------------------------------------------------------
 
 
-FITTED = ("attributes",)
 ENGINE = ("attributes", "_engines", 0)
 MOMENTS = ("attributes", "_moments", "$object", 1)
 STATE = (*ENGINE, "state")
@@ -154,33 +154,26 @@ LIES = [
     (("class",), "os.system", "no estimator 'os.system'"),
     (("class",), "LazyNetRegressor", "has no parameter class_weight"),
     (("coef",), ..., "lacks 'coef'"),
+    (("coef",), 1, "coef is no matrix"),
     (("parameters", "__class__"), 1, "has no parameter __class__"),
     (L1, {"$object": ["eval", {}]}, "no eval among"),
     (L1, {"$object": ["RDA", {"other": 1}]}, "argument 'other'"),
-    (L1, {"$object": ["Units", {}]}, "missing"),
     (L1, {"$import": "os"}, r"no value with the name '\$import'"),
     (L1, {"$array": "nothing"}, "lacks 'nothing'"),
     (L1, {"$labels": ["V", [1], ["a"]]}, "lacks 'V'"),
-    (L1, {"$labels": ["U", [1], [1]]}, "something else"),
     (L1, {"$tuple": 1}, "iterable"),
     (L1, {"$dict": [[[], 1]]}, "unhashable"),
-    ((*FITTED, "_generator", "$random_state", 0), {"$array": "intercept"}, "no such state"),
-    ((*FITTED, "_generator", "$random_state", 1), 10**6, "no such state"),
-    ((*FITTED, "n_features_in_"), 7, "not the number of weights"),
-    ((*FITTED, "classes_"), {"$labels": ["U", [2], ["a", "b"]]}, "classes_ does not belong"),
-    (FITTED, [], "list"),
-    (("coef",), 1, "coef is no matrix"),
+    (("attributes", "_generator", "$random_state", 1), 10**6, "no such state"),
+    (("attributes", "n_features_in_"), 7, "not the number of weights"),
+    (("attributes", "classes_"), {"$labels": ["U", [2], ["a", "b"]]}, "classes_ does not belong"),
     (("coef", "$csr", 0), [3, 5], "indices must be"),
     (("coef", "$csr", 0), [3, 2**62], "shape"),
     (("intercept",), [0.0], "intercept"),
-    ((*FITTED, "_engine_kind", "$tuple", 1), "rda", "RDAOutputs has the arrays"),
-    ((*FITTED, "_engine_kind", "$tuple", 5), "int8", "no weights of int8"),
-    ((*FITTED, "_engines"), [], "another number of outputs"),
+    (("attributes", "_engine_kind", "$tuple", 1), "rda", "RDAOutputs has the arrays"),
+    (("attributes", "_engine_kind", "$tuple", 5), "int8", "no weights of int8"),
+    (("attributes", "_engines"), [], "another number of outputs"),
     ((*ENGINE, "outputs"), 10**9, "another number of outputs"),
-    ((*ENGINE, "outputs"), None, "another number of outputs"),
-    (ENGINE, 1, "subscriptable"),
     (STATE, {}, "AveragedOutputs has the arrays"),
-    (STATE, [], "'list'"),
     ((*STATE, "cells"), 1.0, "cells of AveragedOutputs must be an array of float64"),
     ((*STATE, "cells"), {"$array": "intercept"}, r"with the shape \(6, 16\), got"),
     ((*STATE, "past"), {"$array": "intercept"}, "past of AveragedOutputs must be an array"),
@@ -198,14 +191,10 @@ def test_documents_that_lie(parts, tmp_path):
         container.write(tmp_path / "model", FORMAT, other, arrays)
         with pytest.raises(ValueError, match=words):
             lazynet.load(tmp_path / "model")
-
-
-def test_an_array_that_is_larger_than_memory(parts, tmp_path):
-    """A small file can name an array of any size."""
-    header, arrays = parts
-    arrays = {**arrays, "large/places": np.zeros(1, np.int64), "large/values": np.ones(1)}
+    # A small file can name an array of any size.
+    large = {"large/places": np.zeros(1, np.int64), "large/values": np.ones(1)}
     header = {**header, "sparse": {"large": [2**50]}}
-    container.write(tmp_path / "model", FORMAT, header, arrays)
+    container.write(tmp_path / "model", FORMAT, header, {**arrays, **large})
     with pytest.raises(MemoryError, match="model has an array that needs more memory"):
         lazynet.load(tmp_path / "model")
 
@@ -214,21 +203,24 @@ def test_arrays_that_lie(parts, tmp_path):
     """Another shape or type, an array in the place of another, one too few."""
     header, arrays = parts
     for name, array in arrays.items():
+        if name.startswith(("rule/schedule", "classes_")):
+            continue  # a schedule may be any array of numbers, classes numbers of any type
         with np.errstate(over="ignore"):
             narrow = array.astype(np.float16)
-        wrong_arrays = [array[:-1], narrow, array[None], None, *arrays.values()]
-        for other in wrong_arrays:
-            if other is not None and other.dtype == array.dtype and other.shape == array.shape:
+        for other in [array[:-1], narrow, array[None], None, *arrays.values()]:
+            if other is None:
+                changed = {key: value for key, value in arrays.items() if key != name}
+            elif (other.dtype, other.shape) == (array.dtype, array.shape):
                 continue
-            changed = {**arrays, name: other}
-            changed = {key: value for key, value in changed.items() if value is not None}
+            else:
+                changed = {**arrays, name: other}
             container.write(tmp_path / "model", FORMAT, header, changed)
-            with contextlib.suppress(ValueError):
-                use(lazynet.load(tmp_path / "model"))
-                # A schedule may be any array of numbers, classes numbers of any type, and a table
-                # may have room.
-                longer = other is not None and name.endswith("/past")
-                assert longer or name.startswith(("rule/schedule", "classes_")), name
+            if name.endswith("/past") and other is not None:  # a table may have room
+                with contextlib.suppress(ValueError):
+                    use(lazynet.load(tmp_path / "model"))
+            else:
+                with pytest.raises(ValueError, match="model"):
+                    lazynet.load(tmp_path / "model")
 
 
 CLEAN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError)
@@ -250,22 +242,22 @@ def use(model):
                 each()
 
 
-def test_any_change_is_refused_or_harmless(parts, tmp_path):
+@given(data=st.data())
+def test_any_change_is_refused_or_harmless(data, parts, tmp_path_factory):
     """A node of the document is replaced or lost, or a number of an array; the checksum fits."""
     header, arrays = parts
-    document, lot = header["document"], random.Random(0)
-    places, filled = [*nodes_of(document)], [name for name in sorted(arrays) if arrays[name].size]
-    for turn in range(60):
-        changed, changed_arrays = document, dict(arrays)
-        if turn % 2:
-            changed = change(document, lot.choice(places), lot.choice(VALUES))
-        else:
-            name = lot.choice(filled)
-            array = changed_arrays[name] = changed_arrays[name].copy()
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                value = np.array(lot.choice(NUMBERS)).astype(array.dtype)
-            array.reshape(-1)[lot.randrange(array.size)] = value
-        container.write(tmp_path / "model", FORMAT, {**header, "document": changed}, changed_arrays)
-        with contextlib.suppress(ValueError, MemoryError):
-            use(lazynet.load(tmp_path / "model"))
+    document, arrays = header["document"], dict(arrays)
+    if data.draw(st.booleans()):
+        place = data.draw(st.sampled_from([*nodes_of(document)]))
+        document = change(document, place, data.draw(st.sampled_from(VALUES)))
+    else:
+        name = data.draw(st.sampled_from([key for key in sorted(arrays) if arrays[key].size]))
+        array = arrays[name] = arrays[name].copy()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = np.array(data.draw(st.sampled_from(NUMBERS))).astype(array.dtype)
+        array.reshape(-1)[data.draw(st.integers(0, array.size - 1))] = value
+    path = tmp_path_factory.getbasetemp() / "changed"
+    container.write(path, FORMAT, {**header, "document": document}, arrays)
+    with contextlib.suppress(ValueError, MemoryError):
+        use(lazynet.load(path))

@@ -31,8 +31,6 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.engines.calls import Undo
-from lazynet.training.passes import Learner
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 
@@ -90,56 +88,38 @@ def make_data(n, d, per_row, n_classes=2):
     return X, np.arange(n) % n_classes
 
 
-def long_fit(**options):
-    """A fit of endless epochs."""
-    X, y = make_data(n=2000, d=5000, per_row=50)
-    endless = dict(max_iter=FOREVER, tol=0.0, n_iter_no_change=FOREVER)
-    return LazyNetClassifier(**{"rule": FoBoS(), **options}), X, y, endless, "fit", None
-
-
-def long_pass(d, per_row, n_classes=2, **options):
-    """An endless pass of ``partial_fit`` over a few rows."""
-    X, y = make_data(16, d, per_row, n_classes)
-    order = np.tile(np.arange(16), 250_000)
-    return LazyNetClassifier(**{"rule": FoBoS(), **options}), X, y, {}, "partial_fit", order
-
-
 def one_long_row():
-    """An order that repeats the longest row: a chunk of it takes ten seconds."""
+    """Rows, the first of them so long that a chunk of it takes ten seconds."""
     columns = np.concatenate([np.arange(500_000), np.zeros(2000)]).astype(np.int32)
     starts = np.concatenate([[0], 500_000 + np.arange(2001)])
     X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(2001, 500_000))
-    order = np.zeros(8000, dtype=np.int64)
-    model = LazyNetClassifier(rule=FoBoS())
-    return model, X, np.arange(2001) % 2, dict(max_iter=FOREVER), "fit", order
+    return X, np.arange(2001) % 2
 
 
+#: Data and options of calls that would not end, and the rows of a chunk.
 LONG_CALLS = {
-    "fit": lambda: long_fit(),
-    "fit with tables": lambda: long_fit(rule=FoBoS(storage="tables")),
-    "warm start": lambda: long_fit(warm_start=True),
-    "one long row": one_long_row,
-    "pass over all weights": lambda: long_pass(100_000, 50_000),
-    "pass of three classes in threads": lambda: long_pass(100_000, 50_000, 3, n_jobs=2),
-    "pass over few weights": lambda: long_pass(500_000, 5_000),
-    "pass with sweeps": lambda: long_pass(500_000, 5_000, l1=100.0),
-    "pass with full tables": lambda: long_pass(
-        500_000, 5_000, rule=FoBoS(storage=Tables(budget=50))
+    "fit": (lambda: make_data(2000, 5000, 50), {}, None),
+    "one long row": (one_long_row, {}, np.zeros(8000, dtype=np.int64)),
+    "three classes in threads": (
+        lambda: make_data(16, 100_000, 50_000, 3), dict(n_jobs=2), np.tile(np.arange(16), 250_000),
     ),
-    "pass with averages": lambda: long_pass(500_000, 5_000, rule=FoBoS(average=True)),
-}
+    "sweeps": (
+        lambda: make_data(16, 500_000, 5_000), dict(l1=100.0), np.tile(np.arange(16), 250_000),
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
     """A call that would not end stops within a second; the old model is there and learns on."""
-    model, X, y, endless, method, order = LONG_CALLS[name]()
-    new = copy.deepcopy(model)
-    model.set_params(rule__schedule="constant", rule__eta0=1e-3, random_state=0, shuffle=False)
-    model.set_params(max_iter=2, tol=None).fit(X, y)
+    make, options, order = LONG_CALLS[name]
+    X, y = make()
+    model = LazyNetClassifier(rule=FoBoS("constant", eta0=1e-3), random_state=0, **options)
+    model.set_params(shuffle=False, max_iter=2, tol=None).fit(X, y)
     twin, running, parameters = copy.deepcopy(model), threading.active_count(), model.get_params()
     schedule = TellsWhenUnderWay(1e-5)
-    model.set_params(rule__schedule=schedule, rule__eta0=None, **endless)
+    model.set_params(rule__schedule=schedule, rule__eta0=None, max_iter=FOREVER)
+    method = "partial_fit" if name in ("three classes in threads", "sweeps") else "fit"
 
     def call():
         getattr(model, method)(X, y, sample_order=order)
@@ -149,12 +129,6 @@ def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
     model.set_params(**parameters)
     assert observed(model) == observed(twin)
     assert observed(model.partial_fit(X, y)) == observed(twin.partial_fit(X, y))
-    if method == "fit":  # of an estimator that has never been fitted nothing is seen
-        new.set_params(rule__schedule=TellsWhenUnderWay(1e-5), **endless)
-        before, under_way = sorted(vars(new)), new.rule.schedule.under_way
-        assert seconds_until_heard(under_way, lambda: new.fit(X, y, sample_order=order)) < SOON
-        assert sorted(vars(new)) == before
-        assert not hasattr(new, "coef_")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -272,6 +246,20 @@ def calls():
         if name in ("average", "ftrl"):
             model = copy.deepcopy(model)
             yield f"coef_, {name}", model, lambda model: setattr(model, "coef_", 1 - model.coef_)
+    # Cells of all features change before the first step, in which few of them are touched.
+    few = sparse.random(60, 400, 0.02, format="csr", random_state=0)
+    few = sparse.hstack([few, 5.0 + random.standard_normal((60, 2))], format="csr")
+    for rule, changed in (
+        (RDA(gamma=1.0), {"rule__gamma": 3.0}), (FTRL(alpha=0.1), {"rule__alpha": 0.7}),
+        (AdaGrad(alpha=0.1), {"rule__alpha": 0.7}), (FTRL(), {"l1": 0.01}), ("auto", {}),
+    ):  # fmt: skip
+        for n_classes in (2, 10):
+            model = LazyNetClassifier(rule=rule, l1=1e-3, random_state=0)
+            model.partial_fit(few, np.arange(60) % n_classes, classes=np.arange(n_classes))
+            yield (
+                f"other parameters, {rule}, {n_classes}", model.set_params(**changed),
+                lambda model: model.partial_fit(7.0 * few[:1], [1]),
+            )  # fmt: skip
     for rule in ("fobos", "ftrl"):
         again = LazyNetRegressor(rule=rule, warm_start=True, max_iter=2, tol=None, random_state=0)
         yield f"warm start, {rule}", again.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
@@ -314,100 +302,3 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
                     call(torn)
                     assert observed(torn) == after, places
     assert old
-
-
-@pytest.fixture
-def interrupted_visits(monkeypatch):
-    """Every call that learns is interrupted after its first steps, until ``undo`` is called."""
-    visit = Learner.visit
-
-    def interrupted(self, *arguments):
-        visit(self, *arguments)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Learner, "visit", interrupted)
-    return monkeypatch
-
-
-def partly_sparse(n=300, d=1000):
-    """Rows with a few nonzeros among many features of some sizes; ten features have no zeros."""
-    random = np.random.default_rng(0)
-    X = sparse.random(n, d, 0.02, format="csr", random_state=0)
-    X = X @ sparse.diags(random.choice([1.0, 2.0, 300.0], d))
-    return sparse.hstack([X, random.standard_normal((n, 10)) + 5.0], format="csr")
-
-
-@pytest.mark.parametrize("n_classes", [2, 10])
-@pytest.mark.parametrize(
-    ("rule", "changed"),
-    [
-        (RDA(gamma=1.0), {"rule__gamma": 3.0}),
-        (FTRL(alpha=0.1), {"rule__alpha": 0.7}),
-        (AdaGrad(alpha=0.1), {"rule__alpha": 0.7}),
-        (FTRL(alpha=0.1), {"l1": 0.01}),
-    ],
-    ids=str,
-)
-def test_a_failed_call_with_other_parameters(rule, changed, n_classes, request):
-    """The call changes the cells of all features before it ends in a row with few of them."""
-    X, y = partly_sparse(), np.arange(300) % n_classes
-    model = LazyNetClassifier(rule=copy.deepcopy(rule), l1=1e-3, random_state=0)
-    model.partial_fit(X, y, classes=np.arange(n_classes)).set_params(**changed)
-    before = portrait(model)
-    request.getfixturevalue("interrupted_visits")
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[:1], y[:1])
-    assert portrait(model) == before
-
-
-@pytest.mark.parametrize("fails", ["in the first steps", "in a value"])
-@pytest.mark.parametrize("n_rows", [1, 300], ids=["few rows", "the shared size is due"])
-@pytest.mark.parametrize("standardize", ["auto", True])
-def test_a_failed_call_leaves_the_units(standardize, n_rows, fails, request):
-    """Moments, sizes and means are those of before, and the model learns on alike."""
-    X, y = partly_sparse(), np.arange(300) % 2
-    model = LazyNetClassifier(standardize=standardize, random_state=0)
-    model.partial_fit(X, y, classes=[0, 1])
-    twin, other = copy.deepcopy(model), 7.0 * X[-n_rows:]
-    if fails == "in a value":
-        # Its square is no finite number; the rows before it are counted.
-        other.data[-1], error = 1e200, ValueError
-    else:
-        undo, error = request.getfixturevalue("interrupted_visits").undo, KeyboardInterrupt
-    with pytest.raises(error):
-        model.partial_fit(other, y[-n_rows:])
-    if error is KeyboardInterrupt:
-        undo()
-    for _ in range(2):
-        assert observed(model) == observed(twin)
-        assert portrait(model) == portrait(twin)
-        assert model._moments.full.tolist() == twin._moments.full.tolist()
-        for each in (model, twin):
-            each.partial_fit(7.0 * X[:n_rows], y[:n_rows])
-    assert twin._moments.counts[2] == (300 if n_rows == 1 else 600)
-
-
-def test_two_presses_of_ctrl_c():
-    """The second one comes in the handler of the first."""
-    model = LazyNetClassifier(max_iter=1, tol=None)
-    # What is made once is made before the lines are counted.
-    model.fit([[1.0], [2.0]], [0, 1])
-    counting = Presses()
-    assert counting.during(lambda: model.fit([[1.0], [2.0]], [0, 1])) is None
-    assert counting.lines > 50
-    presses = Presses(counting.lines // 2, 1)
-    error = presses.during(lambda: model.fit([[1.0], [2.0]], [0, 1]))
-    assert isinstance(error, KeyboardInterrupt)
-    assert len(presses.places) == 2
-    assert sys.gettrace() is None
-    assert sys.getprofile() is None
-
-
-def test_a_model_that_is_torn_is_seen(monkeypatch):
-    """Of an estimator that does not undo its changes."""
-    monkeypatch.setattr(Undo, "rollback", lambda self: None)
-    model, call = next(rest for name, *rest in calls() if name == "pass, ftrl")
-    whole, counting = copy.deepcopy(model), Presses()
-    counting.during(lambda: call(whole))
-    found = [observed(outcomes(model, call, line)[0]) for line in range(1, counting.lines, 20)]
-    assert any(each not in (observed(model), observed(whole)) for each in found)

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from support import peak_of
 from support.algorithms import VARIANTS as KEPT
-from support.matrices import reversed_rows
 
 from lazynet import (
     FoBoS,
@@ -76,84 +75,6 @@ def assert_same_as_all_weights(model, X, exactly=True):
 def test_the_same_bits_as_from_all_weights(options, n_classes, index, value):
     """Every engine, loss of classes or numbers, and type of the arrays gives the same bits."""
     assert_same_as_all_weights(learned(n_classes, **options), rows(7, index=index, value=value))
-
-
-def with_room(X, columns):
-    """A copy of the rows between entries of these columns, which belong to no row."""
-    other = sparse.csr_matrix(X.shape, dtype=X.dtype)
-    other.data = np.concatenate([np.full(3, 1e300), X.data, [1e300]])
-    other.indices = np.concatenate([columns[:3], X.indices, columns[3:]]).astype(X.indices.dtype)
-    other.indptr = (X.indptr + 3).astype(X.indptr.dtype)
-    return other
-
-
-def repeated(X):
-    """Every value in two halves, under one column."""
-    return sparse.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr),
-                             shape=X.shape)  # fmt: skip
-
-
-def with_zeros(X):
-    """Every third stored value is zero."""
-    other = X.copy()
-    other.data[::3] = 0.0
-    return other
-
-
-ODD_MATRICES = [
-    lambda X: with_room(X, [0, D - 1, 5, 7]), lambda X: with_room(X, [10**6, -5, D, -1]),
-    repeated, reversed_rows, with_zeros,
-]  # fmt: skip
-
-
-@VARIANT
-def test_the_same_bits_from_odd_matrices(options):
-    """Spare room before the first row, columns named twice or out of order, stored zeros."""
-    X = rows(7)
-    for change in ODD_MATRICES:
-        other = change(X)
-        held = [array.copy() for array in (other.data, other.indices, other.indptr)]
-        assert_same_as_all_weights(learned(3, **options), other)
-        for array, before in zip((other.data, other.indices, other.indptr), held, strict=True):
-            assert array.tobytes() == before.tobytes()
-        if change is not with_zeros:
-            found, expected = (decision(learned(3, **options), each) for each in (other, X))
-            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-
-
-def test_no_rows_no_columns_no_values():
-    """Rows without values name no weights: the intercept is all that there is."""
-    for n_classes in (0, 2, 3):
-        model = learned(n_classes)
-        found = decision(model, sparse.csr_matrix((4, D)))
-        np.testing.assert_array_equal(found, np.tile(model.intercept_, (4, 1)).reshape(found.shape))
-        with pytest.raises(ValueError, match="minimum of 1"):
-            model.predict(sparse.csr_matrix((0, D)))
-
-
-#: Arrays, places in them, and values that they must not have there.
-DAMAGES = [
-    *(("indices", 3, column) for column in (-1, D, 2**31 - 1, -(2**31))),
-    *(("indptr", N // 2, start) for start in (-1, 2**31 - 1, 0)),
-    *(("data", 3, value) for value in (np.nan, np.inf)),
-]
-
-
-@VARIANT
-def test_damage_is_refused_and_changes_nothing(options):
-    """Before a weight is read, and the name of the array is told."""
-    model = learned(3, **options)
-    before = copy.deepcopy(model)
-    matrices = [rows(7) for _ in range(len(DAMAGES) + 2)]
-    for X, (name, place, value) in zip(matrices, DAMAGES, strict=False):
-        getattr(X, name)[place] = value
-    matrices[-1].indptr = matrices[-1].indptr[:-1]
-    matrices[-2].indices = matrices[-2].indices.astype(float)
-    for X in matrices:
-        with pytest.raises((TypeError, ValueError), match=r"X|indices|indptr"):
-            model.predict(X)
-    assert model._coefficients is None
-    assert model.coef_.tobytes() == before.coef_.tobytes()
 
 
 @pytest.mark.parametrize("rule", [

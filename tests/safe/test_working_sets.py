@@ -7,51 +7,14 @@ import contextlib
 import threading
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.examples import STATUS_FINISHED, Examples
+from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
-
-NOBODY = np.zeros(0)
-N, D = 7, 5
-
-
-def rows_of(n=N, d=D, seed=0):
-    """Sparse rows with two targets."""
-    X = sparse.random(n, d, density=0.6, format="csr", random_state=seed)
-    X.sort_indices()
-    return X, np.where(np.arange(n) % 2, 1.0, -1.0)
-
-
-def working_set(n=N, d=D, loss=0, fit_intercept=True, X=None):
-    """A working set without columns."""
-    made, y = rows_of(n, d)
-    return WorkingSet(
-        as_examples(made if X is None else X, y), loss, 0.1, 1.0, 1.0 / max(n, 1), fit_intercept
-    )
-
-
-# --- columns that join ----------------------------------------------------------------------------
-
-
-def test_features_that_are_none_or_there_already_are_refused():
-    """And none of their companions keeps a place."""
-    columns = working_set()
-    for features in ([-1], [D], [0, 0], [2, 1, 2], [3, 10**12], [-(2**63)], [2**63 - 1]):
-        with pytest.raises(ValueError, match="features must be new columns from 0 to 4"):
-            columns.join(np.array(features, dtype=np.int64))
-    assert columns.candidates(np.ones(D), 0.5).tolist() == [0, 1, 2, 3, 4]
-    assert columns.join(np.arange(D)) == (STATUS_FINISHED, N)
-    assert len(columns) == D
-
-
-# --- weights and steps ----------------------------------------------------------------------------
-
 
 NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 1e300, -1e300, 1e-300]))
 
@@ -87,8 +50,14 @@ def test_any_methods_in_any_order(data):
     for method in data.draw(st.lists(names, max_size=25)):
         with contextlib.suppress(ValueError):
             if method == "join":
-                features = st.lists(st.integers(-1, d), max_size=4) | st.just(list(range(d)))
-                columns.join(np.array(data.draw(features), dtype=np.int64))
+                numbers = st.integers(-1, d) | st.sampled_from([10**12, -(2**63), 2**63 - 1])
+                new = data.draw(st.lists(numbers, max_size=4) | st.just(list(range(d))))
+                before = len(columns)
+                with contextlib.suppress(ValueError):
+                    columns.join(np.array(new, dtype=np.int64))
+                    assert {*new} <= {*range(d)}
+                    assert len({*new}) == len(new)
+                assert len(columns) in (before, before + len(new))
             elif method == "candidates":
                 found = columns.candidates(vector(d), data.draw(NUMBERS))
                 assert ((found >= 0) & (found < d)).all()
@@ -98,9 +67,6 @@ def test_any_methods_in_any_order(data):
         assert 0 <= columns.n_nonzeros <= X.nnz
 
 
-# --- other threads --------------------------------------------------------------------------------
-
-
 def test_a_second_thread_is_refused_while_a_call_is_under_way():
     """Were it let in, it could move the arrays that the call works on."""
     X = sparse.random(3000, 600, density=0.3, format="csr", random_state=0)
@@ -108,7 +74,7 @@ def test_a_second_thread_is_refused_while_a_call_is_under_way():
         as_examples(X, np.where(np.arange(3000) % 2, 1.0, -1.0)), 0, 0.1, 0.25, 1 / 3000, True
     )
     columns.join(np.arange(300))
-    columns.start(0.0, 0.0, np.zeros(600), 0.0, 0.0, NOBODY)
+    columns.start(0.0, 0.0, np.zeros(600), 0.0, 0.0, np.zeros(0))
     done, refused = threading.Event(), []
 
     def work():

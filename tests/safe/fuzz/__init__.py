@@ -1,4 +1,1 @@
-"""A fuzzer: odd matrices, files, changes of models and calls of kernels, each from one number.
-
-cd tests && python -m safe.fuzz SECONDS
-"""
+"""A fuzzer of matrices, models and kernels: cd tests && python -m safe.fuzz SECONDS."""

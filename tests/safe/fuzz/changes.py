@@ -1,7 +1,7 @@
 """Weights that vanish, and penalties, rules and rates that change, beside dense references.
 
-Rows are long-tailed and penalties large.  Steps are taken by an engine, or by ``partial_fit`` of an
-estimator, which is copied, saved and loaded in the middle; or an estimator verifies itself.
+Rows are long-tailed and penalties large.  Steps are taken by ``partial_fit`` of an estimator, which
+is copied, saved and loaded in the middle; where an estimator has no such method, by an engine.
 """
 
 import contextlib
@@ -13,55 +13,30 @@ from pathlib import Path
 
 import numpy as np
 from support.parameters import rule_with
-from support.runs import KINDS, long_tailed, seeded_run
+from support.runs import KINDS, seeded_run
 from support.twins import Run, assert_matches_references
 
 import lazynet
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import LOSSES
-from lazynet.verify.strategies import EXACT_RULES
 
 
 def generate(random, ledger):
-    """One run or one report; each must agree with the dense reference."""
+    """One run, cut into chunks anywhere, which must agree with the dense reference."""
     name, seed = str(random.choice(list(KINDS))), int(random.integers(2**31))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        if random.random() < 0.2:
-            report = verified(random, seed)
-            agrees, title = report.agrees, f"verify: {report}"
-        else:
-            run = seeded_run(name, seed)
-            rule = run.plan.rule
-            if random.random() < 0.6 and rule.streams and not run.plan.softmax:
-                run = OfModel(run, random)
-            agrees, title = agreement(run, random), f"{type(run).__name__} of {name}, seed {seed}"
-    if agrees is True:
-        ledger.finite += 1
-    else:
-        ledger.fail(f"{title.split(',')[0]} is not the reference", f"{title}: {agrees}")
-
-
-def agreement(run, random):
-    """True, or what differs; the run is cut into chunks anywhere."""
+    run = seeded_run(name, seed)
+    if run.plan.rule.streams and not run.plan.softmax:
+        run = OfModel(run, random)
     n_steps = len(run.problem.order)
     cuts = random.integers(0, n_steps + 1, random.integers(0, n_steps))
-    try:
-        assert_matches_references(run, ends=[0, *map(int, cuts), n_steps])
-    except AssertionError as error:
-        return str(error)
-    return True
-
-
-def verified(random, seed):
-    """What an estimator says about long-tailed rows, after epochs in which rates are divided."""
-    loss = str(random.choice(list(LOSSES)))
-    problem = long_tailed(seed, loss)
-    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
-    model = kind(loss, rule=str(random.choice(EXACT_RULES)), l1=problem.l1, max_iter=9, tol=None,
-                 fit_intercept=problem.fit_intercept)  # fmt: skip
-    y = problem.y if len(np.unique(problem.y)) > 1 else np.arange(len(problem.y)) % 2
-    return model.verify(problem.X, y, problem.importances, epochs=int(random.integers(1, 9)))
+    title = f"{type(run).__name__} of {name}"
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            assert_matches_references(run, ends=[0, *map(int, cuts), n_steps])
+            ledger.finite += 1
+        except AssertionError as error:
+            ledger.fail(f"{title} is not the reference", f"{title}, seed {seed}: {error}")
 
 
 class OfModel(Run):

@@ -2,7 +2,7 @@
 
 import ctypes
 import mmap
-import tempfile
+import os
 
 import numpy as np
 
@@ -38,40 +38,13 @@ def strided(array):
     return view
 
 
-def backwards(array):
-    """A view that runs through memory from the end to the beginning."""
-    return array[::-1].copy()[::-1]
-
-
 def fortran(array):
     """A copy, one column after the other."""
     return np.asfortranarray(array.copy())
 
 
-def memory_mapped(array):
-    """A copy that is mapped from a file, read-only."""
-    if array.size == 0 or array.dtype.hasobject:
-        return array.copy()
-    with tempfile.TemporaryFile() as file:
-        file.write(array.tobytes())
-        file.flush()
-        mapped = np.memmap(file, dtype=array.dtype, mode="r", shape=array.size)
-        return mapped.reshape(array.shape)
-
-
 _PAGE = mmap.PAGESIZE
-
-
-def _mprotect():
-    try:
-        function = ctypes.CDLL(None).mprotect
-    except (AttributeError, OSError, TypeError):
-        return None
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return function
-
-
-_PROTECT = _mprotect()
+_PROTECT = getattr(ctypes.CDLL(None), "mprotect", None) if os.name == "posix" else None
 
 
 def fenced(array, *, front=False):
@@ -85,7 +58,7 @@ def fenced(array, *, front=False):
     room = mmap.mmap(-1, (pages + 1) * _PAGE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(room))
     fence = 0 if front else pages * _PAGE
-    _PROTECT(address + fence, _PAGE, 0)
+    _PROTECT(ctypes.c_void_p(address + fence), ctypes.c_size_t(_PAGE), 0)
     start = _PAGE if front else pages * _PAGE - array.nbytes
     copy = np.frombuffer(room, dtype=array.dtype, count=array.size, offset=start)
     copy = copy.reshape(array.shape)
@@ -96,10 +69,8 @@ def fenced(array, *, front=False):
 #: Disguises by name; every one keeps shape and values.
 DISGUISES = {
     disguise.__name__: disguise
-    for disguise in (
-        read_only, byte_swapped, misaligned, strided, backwards, fortran, memory_mapped, fenced,
-    )
-}  # fmt: skip
+    for disguise in (read_only, byte_swapped, misaligned, strided, fortran, fenced)
+}
 
 
 def overlapping(array, other):
@@ -108,16 +79,6 @@ def overlapping(array, other):
     if other.size == 0 or not other.flags.c_contiguous or array.nbytes > flat.nbytes:
         return array
     return flat[: array.nbytes].view(array.dtype).reshape(array.shape)
-
-
-def in_disguise(array, random):
-    """The array in one of the disguises, in fences more often, or as it is."""
-    if array.ndim == 0:
-        return array
-    chosen = random.integers(len(DISGUISES) + 3)
-    if chosen < len(DISGUISES):
-        return list(DISGUISES.values())[chosen](array)
-    return array if chosen == len(DISGUISES) else fenced(array, front=True)
 
 
 ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,

@@ -1,32 +1,34 @@
 """Runs inputs in children of this process: one that dies or hangs costs the one input.
 
-``hunt`` gives numbers to children, and writes down the deaths of those that do not return.  A child
-sends the number of each input before it runs the input, and what became of it afterwards.
+A child writes to a file: the number of each input, the titles of its calls, and what became of it.
 """
 
 import contextlib
 import faulthandler
 import multiprocessing
 import os
+import pickle
 import re
+import resource
 import signal
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from safe.fuzz.oracle import Stopped, innermost, keep_notes_in, last_note, note, place_of, plain
+from safe.fuzz.oracle import Stopped, innermost, place_of, plain
 
-#: Seconds that one input may take; inputs of one child, which may leave something behind in it;
-#: bytes that the child may take beyond what it has when it begins.
-PATIENCE, PER_CHILD, ROOM = 20.0, 2000, 3 * 2**30
+#: Seconds that one input may take until it fails, and until Python is asked to stop it; inputs of
+#: one child, which may leave something behind in it; bytes that the child may take for them.
+LIMIT, PATIENCE, PER_CHILD, ROOM = 20.0, 5.0, 2000, 3 * 2**30
+#: The address sanitizer reserves terabytes and is slow.
+UNDER_ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
+SLOWDOWN = 5 if UNDER_ASAN else 1
 
 
 @dataclass
@@ -40,8 +42,9 @@ class Ledger:
     #: what must not happen: the number of the input, words that tell distinct failures apart, and
     #: all that is known
     failures: list = field(default_factory=list)
-    #: the number of the present input
+    #: the number of the present input, and what is to be told of each call before it is made
     seed: int = 0
+    tell: object = lambda title: None
 
     def fail(self, signature, text):
         """Note a failure."""
@@ -59,120 +62,97 @@ class Ledger:
         return Counter(signature for _, signature, _ in self.failures)
 
 
-def hunt(name, generate, seed, *, count=None, seconds=1e9, limit=None):
+def hunt(name, generate, seed, *, count=None, seconds=1e9, limit=LIMIT):
     """What becomes of the inputs from ``seed`` on."""
     total, deadline = Ledger(), time.monotonic() + seconds
-    limit = limit or PATIENCE * (5 if under_asan() else 1)
     stop = sys.maxsize if count is None else seed + count
     while seed < stop and time.monotonic() < deadline:
-        part = min(PER_CHILD, stop - seed)
-        death = watched(name, generate, seed, part, deadline, total, limit)
-        seed += part
-        if death is not None:
-            total.inputs += 1
-            total.failures.append(death)
-            seed = death[0] + 1
+        part = min(stop, seed + PER_CHILD)
+        died_at = watched(name, generate, seed, part, deadline, limit, total)
+        seed = part if died_at is None else died_at + 1
     return total
 
 
-def watched(name, generate, seed, count, deadline, ledger, limit):
-    """Let a child run these inputs; returns the one at which it died, and how."""
-    # With fork, what a test has put in place of the real thing is in the child too.
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
-    receiver, sender = context.Pipe(duplex=False)
+def watched(name, generate, seed, stop, deadline, limit, total):
+    """Let a child run these inputs; returns the one at which it died, or None."""
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        arguments = name, generate, seed, count, deadline, sender, str(log)
-        child = context.Process(target=work, args=arguments, daemon=True)
+        arguments = name, generate, seed, stop, deadline, limit * SLOWDOWN, folder
+        # With fork, what a test has put in place of the real thing is in the child too.
+        child = multiprocessing.get_context("fork").Process(target=work, args=arguments)
         child.start()
-        sender.close()
         try:
-            at = listen(receiver, seed, ledger, limit)
-            if at is None:
-                child.join(limit)
-                return None
-            return at, *death_of(child, log, f"{name}: the input {at}")
-        finally:
-            if child.is_alive():
-                child.kill()
             child.join()
-            receiver.close()
-
-
-def listen(receiver, seed, total, limit):
-    """Take in what the child says; returns the input at which it fell silent, or None."""
-    at = seed
-    with contextlib.suppress(EOFError, ConnectionError):
-        while receiver.poll(limit):
-            said = receiver.recv()
-            if said is None:
-                return None
-            if isinstance(said, Ledger):
-                total.add(said)
-            else:
-                at = said
+        finally:
+            child.kill()
+            child.join()
+        at, doing = take_in(Path(folder, "records"), seed, total)
+        if child.exitcode == 0:
+            return None
+        said = Path(folder, "log").read_text(errors="replace")
+    how, place = cause(child.exitcode, said)
+    # Kernels are not in Python's traceback: the title tells which one was called.
+    kind = plain(doing.partition(" with ")[2] or doing)
+    signature = f"{how} at " + (f"{place}, with {kind}" if place else plain(doing))
+    total.inputs += 1
+    total.failures.append((at, signature, f"{name}, {at}: {how} in {doing}\n{said[:1500]}"))
     return at
 
 
-def death_of(child, log, which):
-    """Why the child fell silent, and where."""
-    child.join(0.5)
-    if child.exitcode is None:
-        # It hangs: it is asked where, and ended.
-        with contextlib.suppress(OSError, AttributeError):
-            os.kill(child.pid, signal.SIGUSR1)
-            child.join(1.0)
-        how = "hang"
-        child.kill()
-        child.join()
-    elif child.exitcode < 0:
-        how = signal.Signals(-child.exitcode).name
-    else:
-        how = f"exit {child.exitcode}"
-    said = log.read_text(errors="replace") if log.exists() else ""
-    doing = last_note(log.with_name("log.note"))
+def take_in(records, at, total):
+    """Add what a child has written; returns its last input, and the call that it made last."""
+    doing = ""
+    with contextlib.suppress(EOFError, FileNotFoundError), records.open("rb") as file:
+        while True:
+            record = pickle.load(file)
+            if isinstance(record, Ledger):
+                total.add(record)
+            elif isinstance(record, int):
+                at, doing = record, "making an input"
+            else:
+                doing = record
+    return at, doing
+
+
+def cause(exitcode, said):
+    """What ended a child, and the innermost line of the packages where that was."""
+    how = signal.Signals(-exitcode).name if exitcode < 0 else f"exit {exitcode}"
+    how = "hang" if said.startswith("Timeout") else how
     frames = re.findall(r'File "([^"]*)", line (\d+)', said.partition("Current thread")[2] or said)
     inside = [place for place in (place_of(file, int(line)) for file, line in frames) if place]
     place = inside[0] if inside else ""
-    sanitizer = re.search(r"ERROR: AddressSanitizer: (\S+)", said)
-    kernel = re.search(r"#\d+ \S+ in (\S+) \S*?(lazynet/\S+)", said)
-    if sanitizer:
+    if sanitizer := re.search(r"ERROR: AddressSanitizer: (\S+)", said):
         how = f"AddressSanitizer {sanitizer[1]}"
+        kernel = re.search(r"#\d+ \S+ in (\S+) \S*?(lazynet/\S+)", said)
         place = f"{kernel[1]} {kernel[2]}" if kernel else place
-    # Kernels are not in Python's traceback: what was called tells where.
-    kind = plain(doing.partition(" with ")[2] or doing)
-    place = f"{place}, with {kind}" if place else plain(doing)
-    return f"{how} at {place}", f"{which} ended in {how}: {doing}\n{said[:1500]}"
+    return how, place
 
 
 # --- in the child ---------------------------------------------------------------------------------
 
 
-def under_asan():
-    """Whether the address sanitizer is loaded, which reserves terabytes and is slow."""
-    return "asan" in os.environ.get("LD_PRELOAD", "")
+def work(name, generate, seed, stop, deadline, limit, folder):
+    """Run inputs from ``seed`` on, until ``stop`` is reached or time is up."""
+    log = settle_in(Path(folder, "log"))
+    with Path(folder, "records").open("wb", buffering=0) as records:
 
+        def tell(record):
+            records.write(pickle.dumps(record))
 
-def work(name, generate, seed, count, deadline, pipe, log):
-    """Run inputs from ``seed`` on, until there have been ``count`` or time is up."""
-    settle_in(log)
-    for each in range(seed, seed + count):
-        if time.monotonic() >= deadline:
-            break
-        pipe.send(each)
-        pipe.send(run_input(name, generate, each))
-    pipe.send(None)
-    pipe.close()
-    # Threads that an input has left behind do not matter any more.
+        for each in range(seed, stop):
+            if time.monotonic() >= deadline:
+                break
+            tell(each)
+            faulthandler.dump_traceback_later(limit, exit=True, file=log)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE * SLOWDOWN)
+            tell(run_input(name, generate, each, tell))
     sys.stderr.flush()
+    # Threads that an input has left behind do not matter any more.
     os._exit(0)
 
 
-def run_input(name, generate, seed):
+def run_input(name, generate, seed, tell=Ledger.tell):
     """One input, in this process."""
-    ledger = Ledger(inputs=1, seed=seed)
-    note(f"{name}, making an input")
+    ledger = Ledger(inputs=1, seed=seed, tell=tell)
     try:
         generate(np.random.default_rng([seed, *name.encode()]), ledger)
     except Stopped:
@@ -184,57 +164,27 @@ def run_input(name, generate, seed):
             f"the generator itself: {type(error).__name__} at {place}, lazynet {innermost(error)}",
             "".join(traceback.format_exception(error))[-1500:],
         )
-    return ledger
+    return replace(ledger, tell=None)
 
 
-def _stop(*_):
+def stop_the_call(*_):
     raise Stopped("the fuzzer waits no longer")
 
 
-@contextmanager
-def stopped_after(seconds):
-    """Raise ``Stopped`` in the block after so long, where the system and the thread allow it."""
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-    signal.signal(signal.SIGALRM, _stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds * (5 if under_asan() else 1))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        # Not the default, which would end the process if one were still on its way.
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-
-
-def settle_in(log):
-    """Limits, and files that tell what killed the child."""
-    keep_notes_in(f"{log}.note")
+def settle_in(path):
+    """Limits of this process, and the file that tells what killed it."""
     # A Ctrl-C at the terminal is for the parent, which ends the child.
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpgrp()
+    os.setpgrp()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, 2)
+    signal.signal(signal.SIGALRM, stop_the_call)
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-    if hasattr(faulthandler, "register"):
-        faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
     # The sanitizer tells more of a crash than this does, if it is let.
     faulthandler.disable()
-    if not under_asan():
-        faulthandler.enable(file=file)
-        limit_memory()
-
-
-def limit_memory():
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        with open("/proc/self/statm") as sizes:
-            used = int(sizes.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not UNDER_ASAN:
+        faulthandler.enable(file=log)
+        resource.setrlimit(resource.RLIMIT_DATA, (ROOM, ROOM))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return log

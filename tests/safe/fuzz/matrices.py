@@ -1,4 +1,4 @@
-"""X in every format, type and state of damage, into every method of every estimator."""
+"""Sparse X in every format, type and state of damage, into every method of every estimator."""
 
 import warnings
 
@@ -13,31 +13,18 @@ from support.models import (
     words_for,
 )
 
-from safe.fuzz.disguises import another_array, fenced, in_disguise
-from safe.fuzz.hunt import stopped_after
+from safe.fuzz.disguises import another_array
 from safe.fuzz.oracle import judged, listening
 
 NUMBERS = [
     np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,
     np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.object_,
 ]  # fmt: skip
-INDICES = NUMBERS[1:9]
-ODD_VALUES = [np.nan, np.inf, -np.inf, 5e-324, 1e308, -1e308, 1e200, 1e-200, -0.0]
-ODD_INDICES = [-1, -7, 7, 2**31 - 1, 2**31, -(2**31), 2**40, 2**62, -(2**62)]
-ODD_KEYS = [
-    (0, 2**31 - 1), (-1, 0), (0, -7), (10**6, 10**6), "x", (0,), (0, 1, 2), (0.5, 0), 3,
-    (0, 2**40), (None, 0),
-]  # fmt: skip
-#: The arrays of a matrix, by its format.
+#: The arrays of a matrix, by its format; dictionaries and lists are sound here.
 ARRAYS = {
     **dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")),
     "coo": ("data", "row", "col"), "dia": ("data", "offsets"), "dok": (), "lil": (),
 }  # fmt: skip
-
-try:
-    import pandas
-except ImportError:
-    pandas = None
 
 
 def generate(random, ledger):
@@ -48,7 +35,7 @@ def generate(random, ledger):
     X, y = rows_and_targets(Estimator, random, n=n, d=d)
     fitted = random.random() < 0.7
     if fitted:
-        with stopped_after(2.0), listening():
+        with listening():
             model.fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -62,17 +49,17 @@ def generate(random, ledger):
     for method in random.permutation(methods_over_rows(model))[: random.integers(1, 4)]:
         if method == "score" and not fitted:
             continue
-        with stopped_after(4.0):
-            judged(
-                ledger,
-                f"{type(model).__name__}.{method} with X {how}",
-                lambda method=method: called(model, method, given, y),
-                words=words,
-                model=model,
-                needs_memory=True,
-                # Infinite values in X give predictions that are not finite, as they must.
-                finite="fit" in method,
-            )
+        judged(
+            ledger,
+            f"{type(model).__name__}.{method} with X {how}",
+            lambda method=method: called(model, method, given, y),
+            words=words,
+            model=model,
+            # No machine may have what X asks for.
+            accepted=(MemoryError,),
+            # Infinite values in X give predictions that are not finite, as they must.
+            finite="fit" in method,
+        )
 
 
 def one_of(values, random):
@@ -81,8 +68,6 @@ def one_of(values, random):
 
 def matrix(X, random):
     """Something to pass as X, and words that tell what it is."""
-    if random.random() < 0.15:
-        return container(X.toarray(), random)
     if random.random() < 0.05:
         X = sparse.csr_matrix(X[: random.integers(0, 2), : random.integers(0, 2)])
     form = str(random.choice(list(ARRAYS), p=[0.4, *[0.1] * 6]))
@@ -97,67 +82,35 @@ def matrix(X, random):
         elif np.issubdtype(number, np.unsignedinteger) or number is np.int8:
             values = 100 * np.abs(values)
         other.data = np.asarray(values).astype(number)
-    if random.random() < 0.7:
+    if random.random() < 0.7 and ARRAYS[form]:
         try:
-            how += DAMAGE.get(form, damage_arrays)(other, random)
+            how += damage(other, random)
         except (TypeError, ValueError, AttributeError, IndexError):
             how.append("half damaged")
     return other, " ".join(how)
 
 
-def container(dense, random):
-    """Rows that are not sparse."""
-    number = one_of(NUMBERS, random)
-    if random.random() < 0.3 and dense.size:
-        dense = dense.copy()
-        dense.flat[random.integers(dense.size)] = random.choice(ODD_VALUES)
-    with np.errstate(all="ignore"):
-        typed = dense.astype(number) if random.random() < 0.5 else dense
-    choices = {
-        "list": lambda: typed.tolist(), "array": lambda: typed,
-        "disguised": lambda: in_disguise(typed, random), "np.matrix": lambda: np.asmatrix(typed),
-        "ragged": lambda: [[1.0], [1.0, 2.0]], "1d": lambda: typed.ravel(),
-        "3d": lambda: typed[None], "0d": lambda: np.array(1.0),
-        "strings": lambda: typed.astype(str), "bytes": lambda: typed.astype("S8"),
-        "dates": lambda: np.zeros(typed.shape, "M8[s]"),
-        "record": lambda: np.zeros(len(typed), dtype=[("a", float), ("b", int)]),
-        "None": lambda: None, "number": lambda: 3.0,
-        "objects": lambda: np.full(typed.shape, None, dtype=object),
-        "masked": lambda: np.ma.masked_array(typed, mask=random.random(typed.shape) < 0.2),
-    }  # fmt: skip
-    if pandas is not None:
-        choices["frame"] = lambda: pandas.DataFrame(typed)
-        choices["sparse frame"] = lambda: pandas.DataFrame.sparse.from_spmatrix(
-            sparse.csr_matrix(dense)
-        )
-    name = str(random.choice(list(choices)))
-    return choices[name](), f"dense {name} {np.dtype(number).name}"
-
-
 def damage_arrays(other, random):
-    """Something else in place of an array or two, in another order, or of a width of its own."""
+    """Something else in place of an array or two, or in another order."""
     how = []
     for _ in range(random.integers(1, 3)):
         name = str(random.choice(ARRAYS[other.format]))
         arrays = {each: getattr(other, each) for each in ARRAYS[other.format]}
         array, choice = np.asarray(arrays[name]), int(random.integers(10))
-        if name == "data" or choice > 2:
+        if name == "data" or choice > 1:
             changed, change = another_array(array, arrays, random)
         elif choice == 0:
             changed, change = random.permutation(array), "shuffled"
-        elif choice == 1:
-            changed, change = np.zeros_like(array), "repeated"
         else:
-            kind = one_of(INDICES, random)
-            changed, change = array.astype(kind), np.dtype(kind).name
+            changed, change = np.zeros_like(array), "repeated"
         setattr(other, name, changed)
         how.append(f"{name} {change}")
     return how
 
 
-def damage_compressed(other, random):
-    """Room behind the last row, a shape that is a lie, fences, or other arrays."""
-    choice = int(random.integers(6))
+def damage(other, random):
+    """Room behind the last row, a shape that is a lie, or other arrays."""
+    choice = int(random.integers(5)) if "indptr" in ARRAYS[other.format] else 3
     if choice == 0:
         other.indices = np.append(other.indices, [10**6, -5]).astype(other.indices.dtype)
         tail = np.full((2, *other.data.shape[1:]), 3).astype(other.data.dtype)
@@ -169,43 +122,4 @@ def damage_compressed(other, random):
             shape = (shape[0], 2 ** int(random.choice([31, 33, 45, 62])))
         other._shape = shape
         return [f"shape {shape}"]
-    if choice == 2:
-        front = bool(random.random() < 0.3)
-        for name in ARRAYS[other.format]:
-            setattr(other, name, fenced(getattr(other, name), front=front))
-        return ["fenced"]
     return damage_arrays(other, random)
-
-
-def damage_dok(other, random):
-    """An odd key, perhaps with an odd value."""
-    key = one_of(ODD_KEYS, random)
-    value = one_of([1.0, None, "a", 1j, np.nan], random) if random.random() < 0.3 else 1.0
-    dict.__setitem__(other._dict if hasattr(other, "_dict") else other, key, value)
-    return [f"key {key} value {value}"]
-
-
-def damage_lil(other, random):
-    """The lists of a row that do not fit each other, or are no lists of columns."""
-    row, odd = int(random.integers(other.shape[0])), one_of(ODD_INDICES, random)
-    columns = list(other.rows[row])
-    rows, values = one_of(
-        [
-            ([odd], [1.0]), ([0, 1, 2][: 1 + row % 3], None), (None, [1.0, 2.0, 3.0, 4.0]),
-            (0, None), (None, 1.0), (None, ["a"] * len(columns)), (columns[::-1], None),
-            (tuple(columns), None), ([0.5] * len(columns), None), (None, [np.nan] * len(columns)),
-            ("fewer", None), (None, "fewer"),
-        ],
-        random,
-    )  # fmt: skip
-    for name, new in (("rows", rows), ("data", values)):
-        if isinstance(new, str):
-            setattr(other, name, getattr(other, name)[:-1])
-        elif new is not None:
-            getattr(other, name)[row] = new
-    return [f"rows {rows!r:.30}", f"values {values!r:.30}"]
-
-
-DAMAGE = {
-    **dict.fromkeys(("csr", "csc", "bsr"), damage_compressed), "dok": damage_dok, "lil": damage_lil
-}  # fmt: skip

@@ -3,8 +3,6 @@
 A clean error is of a type that is accepted, names an argument, and leaves the model what it was.
 """
 
-import importlib.util
-import os
 import re
 import traceback
 import warnings
@@ -13,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from support.portrait import differences, portrait
+
+import lazynet
 
 CLEAN = (ValueError, TypeError, FloatingPointError)
 #: Warnings that are meant for those who wrote the code, not for those who call it.
@@ -32,40 +32,14 @@ WORDS_OF_SKLEARN = re.compile(
 #: What Cython says of an object that is no array of the kind that a kernel takes.
 WORDS_OF_CYTHON = re.compile(
     r"not C-contiguous|read-only|not writable|[Bb]uffer|cannot convert float|a bytes-like object"
-    r"|must be real"
-    r"|an integer is required|has incorrect type|__cinit__|too large to convert|__index__"
-    r"|arrays can be converted|truth value of an (?:empty )?array|not supported between instances"
-    r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
+    r"|must be real|an integer is required|has incorrect type|__cinit__|too large to convert"
+    r"|__index__|arrays can be converted|truth value of an (?:empty )?array|unsized object"
+    r"|not supported between instances|cannot be interpreted as an integer|(positional|keyword) arg"
 )
 
-_FOLDERS = {
-    package: Path(spec.origin).parent.as_posix()
-    for package in ("lazynet", "paper_repro")
-    if (spec := importlib.util.find_spec(package)) is not None and spec.origin
-}
+_FOLDER = Path(lazynet.__file__).parent.as_posix()
 #: In place of a line of the package, where none is involved: in scikit-learn's own ``score``.
 OUTSIDE = "outside lazynet"
-
-
-_ROOM_OF_A_NOTE = 300
-_notes: int | None = None
-
-
-def keep_notes_in(path):
-    """Write notes from now on to this file, which outlives the process."""
-    global _notes
-    _notes = os.open(path, os.O_RDWR | os.O_CREAT)
-
-
-def note(text):
-    """Say what is about to be done, in place of what was said before."""
-    if _notes is not None:
-        os.pwrite(_notes, text.encode(errors="replace")[:_ROOM_OF_A_NOTE].ljust(_ROOM_OF_A_NOTE), 0)
-
-
-def last_note(path):
-    """What was said last."""
-    return path.read_bytes().decode(errors="replace").strip() if path.exists() else ""
 
 
 class Stopped(KeyboardInterrupt):
@@ -73,18 +47,16 @@ class Stopped(KeyboardInterrupt):
 
 
 def place_of(filename, line):
-    """The place of a line in the packages, or None if it is not in them."""
-    name = filename.replace("\\", "/")
-    for package, folder in _FOLDERS.items():
-        # Kernels say where they were compiled: relative to the root.
-        for start in (f"{folder}/", f"{package}/"):
-            if name.startswith(start):
-                return f"{package}/{name.removeprefix(start)}:{line}"
+    """The place of a line in the package, or None if it is not in it."""
+    # Kernels say where they were compiled: relative to the root.
+    for start in (f"{_FOLDER}/", "lazynet/"):
+        if filename.startswith(start):
+            return f"lazynet/{filename.removeprefix(start)}:{line}"
     return None
 
 
 def _inside(frames):
-    """The frames inside the packages, outermost first."""
+    """The frames inside the package, outermost first."""
     places = (place_of(frame.filename, frame.lineno or 0) for frame in frames)
     return [place for place in places if place]
 
@@ -123,14 +95,13 @@ def names_one(text, words):
                for word in words)  # fmt: skip
 
 
-def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=False, finite=True):
+def judged(ledger, title, call, *, words, model=None, accepted=(), finite=True):
     """Make the call and enter in the ledger what becomes of it; returns its result, or None.
 
     ``words`` are the arguments that an error may name, ``model`` must survive it unchanged.
-    ``needs_memory`` says that no machine may have what the call asks for.
     """
     before = None if model is None else portrait(model)
-    note(title)
+    ledger.tell(title)
     result, error, name = None, None, title.split()[0]
     with listening() as heard:
         try:
@@ -145,7 +116,7 @@ def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=
         else:
             ledger.finite += 1
         return result
-    judge_error(ledger, title, error, words, accepted, needs_memory)
+    judge_error(ledger, title, error, words, accepted)
     changed = [] if model is None else differences(before, portrait(model))
     if changed:
         ledger.fail(
@@ -155,17 +126,16 @@ def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=
     return None
 
 
-def judge_error(ledger, title, error, words, accepted, needs_memory):
+def judge_error(ledger, title, error, words, accepted):
     """Enter an error in the ledger: a refusal in clean words, or a failure."""
     kind, line, text = type(error).__name__, innermost(error), str(error)
     if isinstance(error, Stopped):
         ledger.refused["stopped by the fuzzer"] += 1
-    elif isinstance(error, MemoryError) and needs_memory:
-        ledger.refused[kind] += 1
     elif not isinstance(error, CLEAN + accepted):
         ledger.fail(f"{kind} at {line}", f"{title} raised {error!r:.300} at {line}")
     elif not (
-        line == OUTSIDE
+        isinstance(error, MemoryError)
+        or line == OUTSIDE
         or names_one(text, words)
         or WORDS_OF_SKLEARN.search(text)
         or ((".pyx" in line or ".pxd" in line) and WORDS_OF_CYTHON.search(text))

@@ -9,12 +9,7 @@ import inspect
 import numpy as np
 
 from lazynet.engines.clock import tuning_of
-from lazynet.kernels import (
-    cells,
-    dekel,
-    moments,
-    outputs,
-)
+from lazynet.kernels import cells, dekel, moments, outputs
 from lazynet.kernels.examples import SIZE_KINDS, Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import OutputBlock
@@ -44,6 +39,8 @@ class Parts(Sizes):
         made = kind(**self.arguments_of(kind))
         if kind is Average:
             made.begin()
+        elif kind is Examples:
+            made.at_level(self.below(-1, 4))
         return made
 
     def arguments_of(self, kind):
@@ -86,17 +83,12 @@ class Parts(Sizes):
         self.size = self.below(least, most)
         return self.size
 
-    def working_set(self, until=""):
-        """A working set on which the methods up to the one called ``until`` have been called."""
+    def working_set(self):
+        """A working set with a model of some columns."""
         columns, start = self.made(WorkingSet), "newton.WorkingSet.start"
-        for method, call in {
-            "join": lambda: columns.join(self.new_features()),
-            "start": lambda: columns.start(**self.arguments(start, signature_of(start)[1:])),
-            "model": lambda: columns.model(0.0),
-        }.items():
-            call()
-            if method == until:
-                break
+        columns.join(self.new_features())
+        columns.start(**self.arguments(start, signature_of(start)[1:]))
+        columns.model(0.0)
         return columns
 
     def new_features(self):
@@ -118,8 +110,9 @@ class Parts(Sizes):
         """A block of the variant of the function, or of one of these kinds."""
         if kinds:
             self.kind = str(self.one_of(*kinds))
-        given = self.arguments("outputs.OutputBlock", CLASSES[OutputBlock].split())
-        return OutputBlock(**given)
+        block = OutputBlock(**self.arguments("outputs.OutputBlock", CLASSES[OutputBlock].split()))
+        block.at_level(self.below(-1, 4))
+        return block
 
     def target_arguments(self, form=""):
         """The arguments of ``OutputTargets``; some labels lie outside the outputs of the block."""
@@ -180,6 +173,11 @@ class Parts(Sizes):
         least = 1.0 if self.kind in ("tables", *CLOCKS) else 0.0
         return self.full(len(cells.fields(self.kind)), self.one_of(least, 5.0))
 
+    def cells(self):
+        """Cells of a kind, which nothing has been learned by or something has."""
+        shape = self.d, cells.numbers(self.kind)
+        return self.full(shape) if self.flag() else self.reals(*shape, least=0.0)
+
     def memory(self):
         """What a kind of cells keeps beside them."""
         if self.kind in CLOCKS:
@@ -214,42 +212,11 @@ class Parts(Sizes):
         self._length = int(lengths.sum())
         return self.integers(np.append(0, np.cumsum(lengths)).astype(np.int64))
 
-    def root(self):
-        root = self.random.standard_normal((self.k, self.d + 1))
-        return self.place(root.T @ root)
-
     def nu(self):
         self.smoothed = self.flag()
         return 0.5 if self.smoothed else 0.0
 
 
-def _cells_of(p):
-    """Cells of a kind, which nothing has been learned by or something has."""
-    shape = p.d, cells.numbers(p.kind)
-    return p.full(shape) if p.flag() else p.reals(*shape, least=0.0)
-
-
-#: Pieces of lines of both forms, which make sound lines and others.
-_PIECES = [
-    "1 ", "1 0.5 'tag |", "-1 |f a:2 ", " |", "3:0.5 ", "7:1e308 ", "2,0,1 ", "qid:7 ", " b", ":",
-    "nan", "1e-400", "0.30000000000000004", "9" * 400, "é\x01", "# words", "\r\n", "\n", "\n",
-]  # fmt: skip
-
-
-def _parsed(p):
-    text = "".join(p.one_of(*_PIECES) for _ in range(p.below(0, 60)))
-    return dict(
-        text=text.encode(), vowpal=p.flag(), several=p.flag(), base=p.below(0, 2), name="a.svm",
-        n_columns=p.one_of(3, 9, 2**31 - 1, 2**31, 2**62), n_labels=p.one_of(1, 4, 2**62),
-        bits=p.one_of(1, 5, 18, 31, 32, 62), n_lines_before=3,
-    )  # fmt: skip
-
-
-#: Functions whose arguments cannot be drawn one after the other.
-WHOLE = {
-    "steps.OutputTargets": lambda p: p.target_arguments(p.kind),
-    "text.parse": _parsed,
-}
 #: How an argument is drawn.
 DRAWN = {
     **PLAIN,
@@ -267,7 +234,6 @@ DRAWN = {
     "outputs.OutputBlock.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.join.self": lambda p: p.made(WorkingSet),
-    "newton.WorkingSet.start.self": lambda p: p.working_set("join"),
     # an array that is held
     "arrays.name": lambda p: "array", "array": lambda p: p.reals(p.n, p.d),
     "shape": lambda p: (p.n, None), "formats": lambda p: "d", "writes": Parts.flag,
@@ -293,11 +259,12 @@ DRAWN = {
         p.random.integers(-1, p.room(1, 2 * p.d) + 1, p.d).astype(np.int32)),
     "gram.add_gram.sums": lambda p: p.reals(p.size * (p.size + 1) // 2),
     "gram.add_gram.size": lambda p: p.size,
-    "hessian": Parts.root, "gram.descend.slopes": lambda p: p.reals(p.d),
+    "hessian": lambda p: p.place(np.eye(p.d + 1) + 0.1),
+    "gram.descend.slopes": lambda p: p.reals(p.d),
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "cells.constants": lambda p: p.reals(len(cells.constants(p.kind)), least=0.01),
     "cells.fields": Parts.cell_fields,
-    "cells.cells": _cells_of, "memory": Parts.memory,
+    "cells.cells": Parts.cells, "memory": Parts.memory,
     # moments of columns, and rows in units
     "moments.cells": lambda p: p.reals(p.d, moments.MOMENTS, least=0.0),
     "moments.add.order": lambda p: p.one_of(None, p.order()),
@@ -336,8 +303,8 @@ DRAWN = {
 def recipe(name, parts):
     """Sound arguments of what has this name; a KeyError where nobody has said what they are."""
     function, _, parts.kind = name.partition(" ")
-    if function in WHOLE:
-        return WHOLE[function](parts)
+    if function == "steps.OutputTargets":
+        return parts.target_arguments(parts.kind)
     offered = FUNCTIONS[name]
     names = CLASSES[offered].split() if inspect.isclass(offered) else signature_of(name)
     return parts.arguments(function, names)
@@ -357,16 +324,3 @@ def call(name, given):
         # Bound to the object: through the class, Cython does not look what kind of object it is.
         return getattr(given["self"], name.split(".")[-1])(**rest)
     return FUNCTIONS[name](**given)
-
-
-def run_outputs(parts, kind, **held):
-    """One run over a block of this kind, with what is held in place of some of its arguments."""
-    if kind not in WIDE_KINDS:
-        return None
-    name = f"outputs.run {run_of(kind)}"
-    return call(name, {**recipe(name, parts), "softmax": False, **held})
-
-
-def run_of(kind):
-    """The variant of a run over a block of this kind."""
-    return {"clock": RUNS[0], "averaged clock": "with an average"}.get(kind, kind)
