@@ -244,6 +244,20 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("rule", ["adagrad", "rda", "ftrl", FoBoS(eta0=1.0, average=True)], ids=str)
+def test_checkpoints_change_no_bit_where_few_features_occur(rule, path):
+    """Of weights that no row touches there are no copies; a file has the best epoch so far."""
+    wide = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(N, 100_000))
+    options = dict(rule=rule, early_stopping=True, n_iter_no_change=4, standardize=False)
+    noise = np.random.default_rng(0).random(N) < 0.5
+    model = classifier(**options, l1=1e-3, max_iter=12).fit(wide, noise)
+    assert model.best_epoch_ < model.n_iter_ - 1
+    other = classifier(**options, l1=1e-3, max_iter=12).fit(wide, noise, checkpoint=path, every=0)
+    assert np.array_equal(other.coef_, model.coef_)
+    assert np.array_equal(other.intercept_, model.intercept_)
+
+
 @pytest.mark.parametrize("other", OTHERS)
 def test_the_file_of_another_call_is_refused(other, path):
     """The error names the file, what differs and what to do; the file stays."""
