@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -125,20 +126,25 @@ def first_failure(folder, tests, tier, left_out=()):
         "-o", "faulthandler_exit_on_timeout=true", *["--quick"][: tier == "quick"], *tests,
         *(f"--deselect={test}" for test in left_out),
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment(folder), text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY)),
-    )  # fmt: skip
-    try:
-        output, _ = process.communicate(timeout=10 * LONGEST[tier])
-    except subprocess.TimeoutExpired:
-        output = "\ntests that do not end:: FAILED"
-    finally:
-        # Also the processes that the tests have left, so that none outlives its folder.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    # A file: a process that the tests have left would keep a pipe open.
+    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment(folder), stdout=printed, stderr=printed,
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY)),
+        )  # fmt: skip
+        ended = ""
+        try:
+            process.wait(timeout=10 * LONGEST[tier])
+        except subprocess.TimeoutExpired:
+            ended = "\ntests that do not end:: FAILED"
+        finally:
+            # Also the processes that the tests have left, so that none outlives its folder.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        printed.seek(0)
+        output = printed.read() + ended
     if process.returncode == 0:
         return None
     failed = re.search(r"^(\S+::.*?|tests that do not end::) (?:FAILED|ERROR)", output, re.M)
