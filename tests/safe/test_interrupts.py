@@ -278,7 +278,11 @@ def outcomes(model, call, line, second=None):
 # Python goes on after an exception in the end of a generator that is not used any more.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
-    ("model", "call"), [pytest.param(*rest, id=name) for name, *rest in calls()]
+    ("model", "call"),
+    [
+        pytest.param(*rest, id=name, marks=[pytest.mark.every_case] * name.startswith("other"))
+        for name, *rest in calls()
+    ],
 )
 def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, call):
     """Also a second Ctrl-C while the first one is undone; and the old model learns on alike."""
