@@ -34,12 +34,16 @@ QUICK_CASES = 3
 
 #: Reasons for which a test may be skipped in ``make test-rest``, and why they are no failures.
 MAY_SKIP = {
-    "liblinear is not installed": "it needs another NumPy, in another environment",
-    "celer is not installed": "as above",
+    **{
+        f"{peer} is not installed": "the study runs in an environment with another NumPy"
+        for peer in ("adelie", "celer", "cyanure", "liblinear", "skglm")
+    },
+    "needs localedef and the sources of a locale": "the system has none",
     "other libraries have other bits on this machine": "digests are of two kinds of machine",
     "fewer than two processors are free": "the time of two threads cannot be measured",
     "the system does not tell how long a thread waits": "as above",
     "all tests skipped by +SKIP option": "an example in a docstring that must not run",
+    "SCIPY_ARRAY_API is not set: not checking array_api input": "a check of scikit-learn",
 }
 #: Packages of extras, without which their tests are not collected.
 OPTIONAL = ["dask", "lxml", "matplotlib", "pandas", "pyarrow", "tqdm", "vowpalwabbit"]
