@@ -52,7 +52,8 @@ def test_one_command_leads_to_a_study(fetched, tmp_path, capsys):
     """The command fetches, prepares and measures; the study records the digests of its files."""
     command = ["rcv1", "--folder", str(tmp_path / "files")]
     assert main([*command, "--study", "corpus", "--out", str(tmp_path / "out")]) == 0
-    assert "rcv1_CCAT.train.svm.gz, label 1 against the rest" in capsys.readouterr().out
+    page = (tmp_path / "out" / "corpus.md").read_text(encoding="utf-8")
+    assert "rcv1_CCAT.train.svm.gz, label 1 against the rest" in page
     document = load("corpus", tmp_path / "out")
     train = (tmp_path / "files" / "rcv1_CCAT.train.svm.gz").read_bytes()
     assert document["data"] == hashlib.sha256(train).hexdigest()
