@@ -259,7 +259,6 @@ def test_vector_units_change_no_bit_of_a_loss(loss):
 # --- targets --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_loops_of_float32_that_are_used_first_are_not_those_of_float64():
     """The compiled loops of each type of weights are found in any order; in a new process."""
     code = """
