@@ -370,6 +370,18 @@ def row_sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] 
     return None if kind is None else getattr(as_examples(X), kind)()
 
 
+def unpickled(part: Any) -> Any:
+    """A part of an object from a pickle; an array is aligned, and may be changed.
+
+    joblib maps arrays from its file, and Dask leaves them in the message, at any address.
+    """
+    if isinstance(part, np.memmap):
+        return np.array(part)
+    if isinstance(part, np.ndarray):
+        return np.require(part, requirements=["ALIGNED", "WRITEABLE"])
+    return part
+
+
 def read_only(matrix: Any) -> Any:
     """The array or CSR matrix itself, made read-only.
 

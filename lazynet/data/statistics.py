@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, csr_around
+from lazynet.data.arrays import as_examples, csr_around, unpickled
 from lazynet.kernels import moments as kernel
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_OUT_OF_MEMORY
 
@@ -328,9 +328,7 @@ class FeatureMoments:
         return {name: getattr(self, name) for name in self.__match_args__}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
-        for name, part in fields.items():
-            # joblib maps the arrays of a pickle from its file, but rows change the arrays.
-            vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
+        vars(self).update({name: unpickled(part) for name, part in fields.items()})
         self.__post_init__()
 
     def state(self) -> dict[str, NDArray[np.float64]]:

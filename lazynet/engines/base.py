@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import errors_about, read_only
+from lazynet.data.arrays import errors_about, read_only, unpickled
 from lazynet.data.statistics import Units
 from lazynet.engines.calls import Workers
 from lazynet.kernels import steps as steps_kernel
@@ -288,9 +288,7 @@ class Engine:
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         room = fields.pop("room")
-        for name, part in fields.items():
-            # joblib maps the arrays of a pickle from its file, but training writes to the arrays.
-            vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
+        vars(self).update({name: unpickled(part) for name, part in fields.items()})
         if self._table is not None:
             written = fields[self._table]
             table = np.zeros((*written.shape[:-1], room))

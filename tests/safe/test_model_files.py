@@ -222,6 +222,25 @@ def test_copies_have_the_same_bits(name, how, path):
         assert_same_model(other, model.partial_fit(X, y))
 
 
+def moved(buffer):
+    """The bytes of a buffer at an odd address, as in a message."""
+    room = np.zeros(buffer.raw().nbytes + 1, dtype=np.uint8)
+    room[1:] = buffer.raw()
+    room.flags.writeable = False
+    return room[1:].data
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", STREAMS)
+def test_arrays_that_stay_in_a_message_learn_on(name):
+    """Dask leaves the arrays of a pickle where they arrived: at odd addresses, and read-only."""
+    model, y, buffers = fitted(name), STREAMS[name][1], []
+    data = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
+    assert buffers
+    other = pickle.loads(data, buffers=map(moved, buffers))
+    assert_same_model(other.partial_fit(X, y), model.partial_fit(X, y))
+
+
 @pytest.mark.parametrize("how", ["a copy", "a deep copy", "a pickle"])
 @pytest.mark.parametrize("rule", [*STREAMING_RULES, FoBoS(average=True)], ids=str)
 def test_a_copy_of_a_stepper_or_of_its_engine_learns_alone(rule, how, path, monkeypatch):
