@@ -97,6 +97,11 @@ NAMED = {
         "lazynet/kernels/examples.pyx",
         [('        import_module(f"lazynet.kernels.{module}")\n', "")],
     ),
+    "arrays of a pickle stay in the message": (
+        "lazynet/data/arrays.py",
+        [('        return np.require(part, requirements=["ALIGNED", "WRITEABLE"])\n',
+          "        return part\n")],
+    ),
     "a callback that keeps engines keeps those that train": (
         "lazynet/engines/calls.py", [("                state[name] = state[name].copy()",
                                       "                pass")],
