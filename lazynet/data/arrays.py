@@ -246,12 +246,25 @@ def _converted(X: Any, of: str) -> sparse.csr_matrix:
             raise TypeError(f"{of}.{name} must hold integers, got {getattr(X, name).dtype}")
     if X.format == "dia" and np.shape(X.data)[:1] != np.shape(X.offsets):
         raise ValueError(f"{of}.offsets must have one entry for every row of {of}.data")
-    X = X.tocoo()
+    X = (_with_checked_blocks(X, of) if X.format == "bsr" else X).tocoo()
     # Small integers would overflow when SciPy adds up the values of a place.
     values = X.data.astype(np.float64) if X.data.dtype.kind in "biu" else X.data
     # The constructor compares the indices with the shape.
     indices = np.array(X.row), np.array(X.col)
     return sparse.coo_matrix((values, indices), shape=X.shape).tocsr()
+
+
+def _with_checked_blocks(X: Any, of: str) -> sparse.bsr_matrix:
+    """A BSR matrix as a copy with checked indices: SciPy allocates what wrong row starts ask for."""
+    values = np.asarray(X.data)
+    if values.ndim != 3 or 0 in values.shape[1:]:
+        raise TypeError(f"{of}.data must hold blocks of rows and columns, got {values.shape}")
+    shape = X.shape[0] // values.shape[1], X.shape[1] // values.shape[2]
+    numbers = np.arange(len(values), dtype=np.float64)
+    blocks = csr_around(shape, numbers, np.array(X.indices), np.array(X.indptr))
+    blocks = checked_csr(blocks, of, only_range=True)
+    arrays = values[blocks.data.astype(np.intp)], blocks.indices, blocks.indptr
+    return sparse.bsr_matrix(arrays, shape=X.shape)
 
 
 @contextmanager

@@ -374,7 +374,8 @@ class FeatureMoments:
         """The median of the root mean squares of the nonzeros of sparse features."""
         seen = self.cells[:, 0] > 0.0
         some = self.cells[seen & ~self._is_full(slice(None))]
-        sizes = np.sqrt(some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1])
+        with np.errstate(over="ignore"):  # the median is clipped
+            sizes = np.sqrt(some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1])
         if len(sizes):
             self.counts[1] = np.clip(np.median(sizes), _LEAST, _LARGEST)
         self.counts[2] = self.counts[0]
