@@ -270,3 +270,15 @@ cdef struct RowLoops:
     void (*log_losses)(
         const double* predictions, const double* targets, double* losses,
         Py_ssize_t n) noexcept nogil
+    # ... with both derivatives
+    void (*log_derivatives)(
+        const double* predictions, const double* targets, double* losses, double* slopes,
+        double* curvatures, Py_ssize_t n) noexcept nogil
+    # Conjugates of the log loss: m log m + (1 - m) log(1 - m), and the sum of their magnitudes.
+    void (*entropies)(
+        const double* shares, double* terms, double* sizes, Py_ssize_t n) noexcept nogil
+    # sums += block' block of n rows of floats; sums += factor row
+    void (*add_products)(
+        const float* block, Py_ssize_t n, Py_ssize_t width, float* sums) noexcept nogil
+    void (*add_floats)(
+        float* sums, const float* row, float factor, Py_ssize_t n) noexcept nogil

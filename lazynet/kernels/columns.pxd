@@ -1,8 +1,8 @@
 # Columns that are copied out of rows; see columns.pyx.
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
+from .compact cimport CompactRows
 from .examples cimport Examples
-from .rows cimport OwnRow
 
 
 # Gives the block at least ``size`` bytes; keeps what it holds.  False without memory.
@@ -10,7 +10,8 @@ cdef bint grow(void** block, size_t size) noexcept nogil
 
 
 cdef class Columns:
-    cdef Examples examples
+    cdef CompactRows compact
+    cdef Examples examples         # targets and importances of the rows
     cdef double share              # the factor of every importance: 1 / n
     cdef Py_ssize_t n_rows, n_columns
     # The place of each column of X among the columns that are here, or -1.
@@ -37,7 +38,7 @@ cdef class Columns:
     cdef bint _has(self, Py_ssize_t feature) noexcept nogil
     cdef int name(self, const int64_t[::1] features) except -1
     cdef void forget(self, Py_ssize_t n) noexcept nogil
-    cdef int find(self, Found* found, Py_ssize_t* row) noexcept nogil
+    cdef bint find(self, Found* found) noexcept nogil
     cdef bint place(self, const Found* found, Py_ssize_t n) noexcept nogil
 
 
@@ -47,23 +48,3 @@ cdef struct Found:
     int32_t* rows
     int32_t* places
     double* values
-
-
-cdef inline Py_ssize_t pick(
-    const OwnRow* row, const int32_t* places, int32_t first, int32_t* found, double* values
-) noexcept nogil:
-    """The nonzeros whose column has a place of at least ``first``, in order: how many they are.
-
-    Both arrays have room for the whole row.  Nothing branches on what is found.
-    """
-    cdef Py_ssize_t k, n = 0
-    cdef int32_t place
-    # The compiler would read both pointers again after every number that is written.
-    cdef const uint32_t* row_columns = row.columns
-    cdef const double* row_values = row.values
-    for k in range(row.length):
-        place = places[row_columns[k]]
-        found[n] = place
-        values[n] = row_values[k]
-        n += place >= first
-    return n

@@ -17,8 +17,8 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_vector
-from .examples cimport Examples, importance_of, walk_rows
-from .rows cimport FINISHED, OUT_OF_MEMORY, OwnRow, Walk, end_walk, next_row
+from .compact cimport CompactRows
+from .examples cimport Examples, importance_of
 
 # The most rows and the most columns: places are 32-bit numbers.
 cdef Py_ssize_t MOST = 2 ** 31 - 1
@@ -37,11 +37,14 @@ cdef bint grow(void** block, size_t size) noexcept nogil:
 cdef class Columns:
     """Some columns of X, with the rows and values of their nonzeros."""
 
-    def __cinit__(self, Examples examples, *_, **__):
-        cdef Py_ssize_t n = examples.csr.n_rows, d = examples.csr.n_columns
+    def __cinit__(self, CompactRows rows, Examples examples, *_, **__):
+        cdef Py_ssize_t n = rows.n_rows, d = rows.n_columns
+        rows.check_filled()
         if n > MOST:
-            raise ValueError(f"examples must have at most {MOST} rows, got {n}")
-        self.examples, self.share = examples, 1.0
+            raise ValueError(f"rows must be at most {MOST}, got {n}")
+        if examples.csr.n_rows != n:
+            raise ValueError(f"examples must have {n} rows, got {examples.csr.n_rows}")
+        self.compact, self.examples, self.share = rows, examples, 1.0
         self.n_rows, self.n_columns = n, d
         self.places = <int32_t*> malloc((d + 1) * sizeof(int32_t))
         if self.places == NULL:
@@ -138,41 +141,33 @@ cdef class Columns:
             self.places[feature] = <int32_t> (self.size + k)
         return 0
 
-    cdef int find(self, Found* found, Py_ssize_t* row) noexcept nogil:
-        """Find the nonzeros of the named columns; returns how that ended.
-
-        ``row`` is then the first row not visited.
-        """
-        cdef Py_ssize_t k, n
-        cdef int64_t room
-        cdef int status = FINISHED
-        cdef Walk at
-        cdef const OwnRow* here
-        walk_rows(&at, self.examples, NULL, self.n_rows, 0)
-        while row[0] < self.n_rows and status == FINISHED:
-            here = next_row(&at, NULL, 0)
-            status = here.status
-            if status != FINISHED:
-                break
-            if found.n + here.length > found.room or found.values == NULL:
-                room = 2 * (found.n + here.length) + 1024
+    cdef bint find(self, Found* found) noexcept nogil:
+        """Find the nonzeros of the named columns, row by row; false without memory."""
+        cdef Py_ssize_t row
+        cdef int64_t k, first, length, room, n
+        cdef int32_t place
+        cdef const double* x
+        cdef const int32_t* columns
+        for row in range(self.n_rows):
+            first = self.compact.starts[row]
+            length = self.compact.starts[row + 1] - first
+            if found.n + length > found.room or found.values == NULL:
+                room = 2 * (found.n + length) + 1024
                 if not (
                     grow(<void**> &found.rows, room * 4) and grow(<void**> &found.places, room * 4)
                     and grow(<void**> &found.values, room * 8)
                 ):
-                    status = OUT_OF_MEMORY
-                    break
+                    return False
                 found.room = room
-            n = pick(
-                here, self.places, <int32_t> self.size, found.places + found.n,
-                found.values + found.n,
-            )
-            for k in range(n):
-                found.rows[found.n + k] = <int32_t> row[0]
-            found.n += n
-            row[0] += 1
-        end_walk(&at)
-        return status
+            x, n = self.compact.values + first, found.n
+            columns = self.compact.columns + first if self.compact.columns != NULL else NULL
+            # Nothing branches on what is found.
+            for k in range(length):
+                place = self.places[columns[k] if columns != NULL else k]
+                found.rows[n], found.places[n], found.values[n] = <int32_t> row, place, x[k]
+                n += place >= self.size
+            found.n = n
+        return True
 
     cdef bint place(self, const Found* found, Py_ssize_t n) noexcept nogil:
         """Copy what was found of n named columns into columns; false without memory."""
@@ -207,13 +202,9 @@ cdef class Columns:
         return True
 
     def join(self, const int64_t[::1] features not None):
-        """Copy new columns behind the present ones.
-
-        Returns how the visit of the rows ended and the first row not visited; unless all were
-        visited, nothing has changed.
-        """
-        cdef Py_ssize_t row = 0, n = features.shape[0]
-        cdef int status = FINISHED
+        """Copy new columns behind the present ones; without memory nothing changes."""
+        cdef Py_ssize_t n = features.shape[0]
+        cdef bint done = False
         cdef Found found
         memset(&found, 0, sizeof(Found))
         check_aligned("features", &features[0] if n else NULL)
@@ -221,14 +212,13 @@ cdef class Columns:
         try:
             self.name(features)
             with nogil:
-                status = self.find(&found, &row)
-                if status == FINISHED and not self.place(&found, n):
-                    status = OUT_OF_MEMORY
-                if status != FINISHED:
+                done = self.find(&found) and self.place(&found, n)
+                if not done:
                     self.forget(n)
         finally:
             self.leave()
             free(found.rows)
             free(found.places)
             free(found.values)
-        return status, row
+        if not done:
+            raise MemoryError(f"no memory for {n} columns")

@@ -1,97 +1,197 @@
-"""The Hessian of a mean loss on a few columns, and coordinate descent on the model that it gives.
+"""The Hessian of a mean loss on a few features, and the minimum of the model that it gives.
 
-Rows are visited one by one: with z_i = (1, x_ij for the columns j that are chosen), the Hessian is
-sum_i c_i z_i z_i'.  A row costs its pairs of nonzeros in chosen columns.
+Rows are visited one by one: with z_i = (1, x_ij for the features j that are chosen), the Hessian is
+sum_i c_i z_i z_i'.  The first features, the *heads*, occur in many rows: their values of some rows
+go into a block of floats, without zeros left out.  A row costs its pairs of nonzeros in the other
+features, the *tails*, and a product with the heads for each of them.
 
-Property: the sums are those of dense arrays, and the descent ends at the minimum of the model
-(tests/exact/test_gram.py).
+Property: the sums are those of dense arrays, to the rounding of floats, and the descent ends at the
+minimum of the model (tests/exact/test_gram.py).
 """
 
-from libc.math cimport fabs, fmax
-from libc.stdint cimport int32_t
-from libc.stdlib cimport free
+cimport cython
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from .arrays cimport check_aligned, check_vector
-from .columns cimport pick
-from .examples cimport Examples
-from .rows cimport FINISHED, OUT_OF_MEMORY, PATIENCE, PAUSED, OwnRow, Room, make_room, soft
+from .arrays cimport check_aligned, check_cells, check_vector
+from .chunk cimport RowLoops
+from .compact cimport CompactRows
+from .examples cimport highest_table
+from .rows cimport FINISHED, PATIENCE, PAUSED, soft
+
+# Rows whose heads are multiplied at once; the width of a block is a multiple of 16.
+cdef enum:
+    BLOCK = 128
+    ROUND = 16
+# Conjugate gradients of one run; they end where a step lowers the model by less than a sweep must.
+cdef int MOST_DIRECTIONS = 60
 
 
-def add_gram(
-    Examples examples,
-    const double[::1] curvatures not None,
-    const int32_t[::1] places not None,
-    double[::1] sums not None,          # IN/OUT
-    Py_ssize_t size,
-    Py_ssize_t start,
-):
-    """sums += c_i z_i z_i' over the rows from ``start`` on: its upper triangle, row by row.
+@cython.binding(False)  # a method then checks the type of self
+cdef class Gram:
+    """Sums of products of some features, the first of which are heads."""
 
-    Place 0 of z is 1, and column j of X has ``places[j]``; it has no part in z where this is not
-    between 1 and size - 1.  Returns how the call ended and the first row not done.
-    """
-    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows
-    cdef Py_ssize_t found, n, k, at, first
-    cdef int32_t place
-    cdef int32_t* z_places
-    cdef double* z
-    cdef double* line
-    cdef double value
-    cdef int status = FINISHED
-    cdef OwnRow here
-    cdef Room room
-    check_vector("curvatures", curvatures, n_rows)
-    if places.shape[0] != examples.csr.n_columns:
-        raise ValueError(
-            f"places must have {examples.csr.n_columns} entries, got {places.shape[0]}"
-        )
-    check_aligned("places", &places[0] if places.shape[0] else NULL, 4)
-    if not 1 <= size < 2 ** 31:
-        raise ValueError(f"size must be from 1 to {2**31 - 1}, got {size}")
-    check_vector("sums", sums, size * (size + 1) // 2)
-    cdef const int32_t* first_place = &places[0] if places.shape[0] else NULL
-    memset(&here, 0, sizeof(OwnRow))
-    memset(&room, 0, sizeof(Room))
-    with nogil:
-        while row < n_rows and status == FINISHED:
-            if curvatures[row] == 0.0:
+    cdef CompactRows rows
+    cdef Py_ssize_t size, n_heads, width, n_tails
+    cdef bint fit_intercept, busy
+    cdef int32_t* places        # of each column: its number among the chosen features, or -1
+    cdef double* border         # sum c_i z_i
+    cdef float* block           # BLOCK rows of heads, times the square roots of c_i
+    cdef float* of_heads        # their products; a row of it for every head, ...
+    cdef float* of_both         # ... for every tail, with the heads
+    cdef double* of_tails       # the products of a tail with a tail; half of each on either side
+    cdef int32_t* found         # the tails of a row
+    cdef double* found_values
+
+    def __cinit__(
+        self, CompactRows rows, const int32_t[::1] features not None, Py_ssize_t n_heads,
+        bint fit_intercept
+    ):
+        cdef Py_ssize_t k, n = features.shape[0]
+        rows.check_filled()
+        if n >= 2**20 or not 0 <= n_heads <= n:
+            raise ValueError(f"n_heads must be from 0 to {n} features, below 2^20, got {n_heads}")
+        self.rows, self.size, self.n_heads, self.n_tails = rows, n, n_heads, n - n_heads
+        self.width = (n_heads + ROUND - 1) // ROUND * ROUND
+        self.fit_intercept = fit_intercept
+        self.places = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
+        self.border = <double*> calloc(n + 1, sizeof(double))
+        self.block = <float*> calloc(BLOCK * self.width + 1, sizeof(float))
+        self.of_heads = <float*> calloc(self.width * self.width + 1, sizeof(float))
+        self.of_both = <float*> calloc(self.n_tails * self.width + 1, sizeof(float))
+        self.of_tails = <double*> calloc(self.n_tails * self.n_tails + 1, sizeof(double))
+        self.found = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
+        self.found_values = <double*> malloc((rows.n_columns + 1) * sizeof(double))
+        if (
+            self.places == NULL or self.border == NULL or self.block == NULL
+            or self.of_heads == NULL or self.of_both == NULL or self.of_tails == NULL
+            or self.found == NULL or self.found_values == NULL
+        ):
+            raise MemoryError(f"no memory for the products of {n} features")
+        memset(self.places, 255, (rows.n_columns + 1) * sizeof(int32_t))
+        for k in range(n):
+            if not 0 <= features[k] < rows.n_columns or self.places[features[k]] >= 0:
+                raise ValueError(
+                    f"features must be different columns below {rows.n_columns}, got {features[k]}"
+                )
+            self.places[features[k]] = <int32_t> k
+
+    def __dealloc__(self):
+        free(self.places)
+        free(self.border)
+        free(self.block)
+        free(self.of_heads)
+        free(self.of_both)
+        free(self.of_tails)
+        free(self.found)
+        free(self.found_values)
+
+    def add(self, const double[::1] curvatures not None, Py_ssize_t start):
+        """Add c_i z_i z_i' of the rows from ``start`` on; returns how the call ended and the next row.
+
+        No c_i is negative; a row with c_i = 0 costs nothing.
+        """
+        cdef Py_ssize_t row = max(start, 0), filled = 0
+        cdef int64_t n_visited = 0
+        check_vector("curvatures", curvatures, self.rows.n_rows)
+        if self.busy:
+            raise RuntimeError("products are added by one thread at a time")
+        self.busy = True
+        with nogil:
+            while row < self.rows.n_rows and n_visited <= PATIENCE:
+                if curvatures[row] > 0.0:
+                    n_visited += self._add_row(row, curvatures[row], filled)
+                    filled += 1
+                    if filled == BLOCK:
+                        n_visited += self._multiply(filled)
+                        filled = 0
                 row += 1
-                continue
-            examples.row_loops.copy(&examples.csr, row, &here)
-            status = here.status
-            if status == FINISHED and not make_room(&room, (here.length + 1) * 12):
-                status = OUT_OF_MEMORY
-            if status != FINISHED:
-                break
-            z = <double*> room.bytes
-            z_places = <int32_t*> (z + here.length + 1)
-            z[0], z_places[0] = 1.0, 0
-            found = 1 + pick(&here, first_place, 1, z_places + 1, z + 1)
-            # In the order of the places, so that all pairs lie in the upper triangle.
-            n = 1
-            for k in range(1, found):
-                place, value, at = z_places[k], z[k], n
-                if place >= size:
-                    continue
-                while z_places[at - 1] > place:
-                    z_places[at], z[at] = z_places[at - 1], z[at - 1]
-                    at -= 1
-                z_places[at], z[at] = place, value
-                n += 1
-            for first in range(n):
-                at = z_places[first]
-                line = &sums[0] + at * size - at * (at + 1) // 2
-                value = curvatures[row] * z[first]
-                for k in range(first, n):
-                    line[z_places[k]] += value * z[k]
-            n_visited += here.length + n * n // 2
-            row += 1
-            if n_visited > PATIENCE and row < n_rows:
-                status = PAUSED
-        free(here.room.bytes)
-        free(room.bytes)
-    return status, row
+            self._multiply(filled)
+        self.busy = False
+        return FINISHED if row >= self.rows.n_rows else PAUSED, row
+
+    cdef int64_t _multiply(self, Py_ssize_t n) noexcept nogil:
+        """Add the products of the heads of n rows, and empty the block."""
+        if self.width and n:
+            self.rows.row_loops.add_products(self.block, n, self.width, self.of_heads)
+            memset(self.block, 0, n * self.width * sizeof(float))
+        return n * self.width * self.width // 16
+
+    cdef int64_t _add_row(self, Py_ssize_t row, double factor, Py_ssize_t line) noexcept nogil:
+        """Write the heads of a row into the block, add its tails; returns the numbers visited."""
+        cdef int64_t k, first = self.rows.starts[row], stop = self.rows.starts[row + 1]
+        cdef Py_ssize_t n = 0, a, b
+        cdef const double* x = self.rows.values
+        cdef const int32_t* columns = self.rows.columns
+        cdef float* heads = self.block + line * self.width
+        cdef double root = sqrt(factor), value
+        cdef double* tails
+        cdef int32_t place
+        if columns == NULL:
+            for k in range(first, stop):
+                place = self.places[k - first]
+                if 0 <= place < self.n_heads:
+                    heads[place] = <float> (root * x[k])
+                else:
+                    self.found[n], self.found_values[n] = place, x[k]
+                    n += place >= 0
+        else:
+            # First what is chosen, without a branch; then heads and tails.
+            for k in range(first, stop):
+                place = self.places[columns[k]]
+                self.found[n], self.found_values[n] = place, x[k]
+                n += place >= 0
+        if self.fit_intercept:
+            self.border[0] += factor
+            for a in range(n):
+                self.border[1 + self.found[a]] += factor * self.found_values[a]
+            if columns == NULL:
+                for a in range(self.n_heads):
+                    self.border[1 + a] += root * heads[a]
+        if columns != NULL and self.width:
+            b = 0
+            for a in range(n):
+                place, value = self.found[a], self.found_values[a]
+                if place < self.n_heads:
+                    heads[place] = <float> (root * value)
+                else:
+                    self.found[b], self.found_values[b] = place, value
+                    b += 1
+            n = b
+        for a in range(n):
+            place = self.found[a] - <int32_t> self.n_heads
+            if self.width:
+                self.rows.row_loops.add_floats(
+                    self.of_both + place * self.width, heads,
+                    <float> (root * self.found_values[a]), self.width,
+                )
+            tails = self.of_tails + place * self.n_tails - self.n_heads
+            value = factor * self.found_values[a]
+            for b in range(a + 1):
+                tails[self.found[b]] += value * self.found_values[b]
+        return (stop - first) + n * (n + self.width // 4)
+
+    def read(self, double[:, ::1] out not None):
+        """out <- the sums: row and column 0 are those of the intercept."""
+        cdef Py_ssize_t i, j
+        cdef double value
+        check_cells(out, self.size + 1, self.size + 1, "out")
+        for j in range(self.size + 1):
+            out[0, j] = out[j, 0] = self.border[j]
+        for i in range(self.size):
+            for j in range(i + 1):
+                if i < self.n_heads:
+                    value = self.of_heads[i * self.width + j]
+                elif j < self.n_heads:
+                    value = self.of_both[(i - self.n_heads) * self.width + j]
+                else:
+                    value = self.of_tails[(i - self.n_heads) * self.n_tails + j - self.n_heads]
+                    if i != j:
+                        value += self.of_tails[(j - self.n_heads) * self.n_tails + i - self.n_heads]
+                out[i + 1, j + 1] = out[j + 1, i + 1] = value
 
 
 def descend(
@@ -100,58 +200,123 @@ def descend(
     double[::1] slopes not None,        # IN/OUT: minus the gradient of the model's smooth part, g
     double l1,
     double l2,
-    bint fit_intercept,
-    double accuracy,
+    double least,
+    int most_sweeps,
 ):
-    """Sweeps of coordinate descent, until none changes a g by more than ``accuracy``.
+    """Minimise the model, with l1 |w|_1 + l2/2 |w|^2 added, until a sweep lowers it by ``least``.
 
-    Row 0 of the Hessian H is that of the intercept b; with one, b follows every change of w, so
-    that H - H_0 H_0' / H_00 stands for H.  The model adds l1 |w|_1 + l2/2 |w|^2.  A call ends after
-    some millions of numbers; returns the largest change of a sweep over all weights.
+    Coordinate descent finds the zeros, and conjugate gradients settle the other weights with their
+    signs held.  A call ends after some millions of numbers; returns how much its last sweep over
+    all weights lowered the model, and the sweeps.
     """
-    cdef Py_ssize_t n = weights.shape[0], j, k, n_visited = 0
-    cdef double own, away, change, share = 0.0, pull, largest = 0.0
-    cdef bint everywhere = True
-    cdef const double* of_intercept
+    cdef Py_ssize_t n = weights.shape[0], j, k
+    cdef int64_t n_visited = 0
+    cdef int sweep = 0, rest = 0
+    cdef double own, away, lowered, old, largest = 0.0
+    cdef bint everywhere = True, flips
     cdef const double* line
+    cdef const RowLoops* loops = <const RowLoops*> highest_table("row_loops")
     check_vector("weights", weights, n)
     check_vector("slopes", slopes, n)
-    if hessian.shape[0] != n + 1 or hessian.shape[1] != n + 1:
-        raise ValueError(
-            f"hessian must have {n + 1} rows of {n + 1} numbers, "
-            f"got {hessian.shape[0]} rows of {hessian.shape[1]}"
-        )
-    check_aligned("hessian", &hessian[0, 0])
-    of_intercept = &hessian[0, 0] + 1
-    if fit_intercept and hessian[0, 0] > 0.0:
-        share = 1.0 / hessian[0, 0]
+    check_cells(hessian, n, n, "hessian")
+    if not n:
+        return 0.0, 0
+    cdef double* room = <double*> malloc(5 * n * sizeof(double))
+    if room == NULL:
+        raise MemoryError(f"no memory for {n} weights")
     with nogil:
-        while True:
-            change = 0.0
+        while sweep < most_sweeps:
+            lowered, flips = 0.0, False
             for j in range(n):
-                if not everywhere and weights[j] == 0.0:
+                old = weights[j]
+                if not everywhere and old == 0.0:
                     continue
-                line = &hessian[j + 1, 0] + 1
-                pull = share * of_intercept[j]
-                own = line[j] - pull * of_intercept[j]
-                if not own + l2 > 0.0:
+                line = &hessian[j, 0]
+                own = line[j] + l2
+                if not own > 0.0:
                     continue
-                away = soft(slopes[j] + own * weights[j], l1) / (own + l2) - weights[j]
+                away = soft(slopes[j] + line[j] * old, l1) / own - old
                 if away == 0.0:
                     continue
-                change = fmax(change, fabs(away) * (own + l2))
-                weights[j] += away
-                pull *= away
-                for k in range(n):
-                    slopes[k] -= away * line[k] - pull * of_intercept[k]
+                lowered += away * away * own
+                weights[j] = old + away
+                flips = flips or (old > 0.0) != (weights[j] > 0.0) or (old < 0.0) != (weights[j] < 0.0)
+                loops.full_move(&slopes[0], line, n, away)
                 n_visited += n
-            n_visited += n + 1
+            sweep += 1
+            n_visited += n
             if everywhere:
-                largest = change
-                if not change > accuracy:
+                largest = lowered
+                if not lowered > least:
                     break
             if n_visited > PATIENCE:
                 break
-            # The weights that are 0 are visited again when the others have settled.
-            everywhere = not change > accuracy
-    return largest
+            if not lowered > least:
+                everywhere = True
+                continue
+            everywhere = False
+            if not flips and sweep >= rest:
+                n_visited += _settle(
+                    &hessian[0, 0], n, &weights[0], &slopes[0], l1, l2, least, room, loops
+                )
+                everywhere, rest = True, sweep + 2
+    free(room)
+    return largest, sweep
+
+
+cdef int64_t _settle(
+    const double* hessian, Py_ssize_t n, double* weights, double* slopes, double l1, double l2,
+    double enough, double* room, const RowLoops* loops
+) noexcept nogil:
+    """Conjugate gradients on the nonzeros with their signs held, as far as the first zero."""
+    cdef double* residual = room
+    cdef double* direction = room + n
+    cdef double* image = room + 2 * n
+    cdef double* step = room + 3 * n
+    cdef double* scale = room + 4 * n
+    cdef Py_ssize_t j, first_zero = -1
+    cdef int turn
+    cdef int64_t n_visited = 0
+    cdef double power = 0.0, next_power, bend, length, reach = 1.0
+    memset(room, 0, 4 * n * sizeof(double))
+    for j in range(n):
+        if weights[j] != 0.0:
+            residual[j] = slopes[j] - l2 * weights[j] - (l1 if weights[j] > 0.0 else -l1)
+            scale[j] = 1.0 / (hessian[j * n + j] + l2)
+            direction[j] = scale[j] * residual[j]
+            power += residual[j] * direction[j]
+    for turn in range(MOST_DIRECTIONS):
+        if not power > 0.0:
+            break
+        bend = 0.0
+        for j in range(n):
+            if weights[j] != 0.0:
+                image[j] = loops.full_dot(hessian + j * n, direction, n) + l2 * direction[j]
+                bend += image[j] * direction[j]
+                n_visited += n
+        if not bend > 0.0:
+            break
+        length, next_power = power / bend, 0.0
+        for j in range(n):
+            if weights[j] != 0.0:
+                step[j] += length * direction[j]
+                residual[j] -= length * image[j]
+                next_power += scale[j] * residual[j] * residual[j]
+        for j in range(n):
+            if weights[j] != 0.0:
+                direction[j] = scale[j] * residual[j] + next_power / power * direction[j]
+        if not length * power > enough:
+            break
+        power = next_power
+    for j in range(n):
+        # Not by the sign of a product, which may underflow.
+        if weights[j] > 0.0 >= weights[j] + step[j] or weights[j] < 0.0 <= weights[j] + step[j]:
+            if -weights[j] / step[j] < reach:
+                reach, first_zero = -weights[j] / step[j], j
+    for j in range(n):
+        if weights[j] != 0.0:
+            length = reach * step[j] if j != first_zero else -weights[j]
+            weights[j] += length
+            loops.full_move(slopes, hessian + j * n, n, length)
+            n_visited += n
+    return n_visited

@@ -101,12 +101,9 @@ LAZYNET_INLINE double lazynet_exp_of_negative(double x) {
     return power * series + power;
 }
 
-/* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
- * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
- * (Sun Microsystems, 1993). */
-LAZYNET_INLINE double lazynet_log1p(double y) {
-    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
-    const double lost = (u > 2.0 ? beyond : within) / u;
+/* log(u) + lost for u > 0, without a branch.  With u = 2^k m, m next to 1, it is k log 2 + log m.  log m
+ * is the series in s = (m - 1) / (m + 1) of fdlibm (Sun Microsystems, 1993). */
+LAZYNET_INLINE double lazynet_log_and(double u, double lost) {
     uint64_t bits, exponent;
     double m, k;
     memcpy(&bits, &u, sizeof bits);
@@ -124,6 +121,12 @@ LAZYNET_INLINE double lazynet_log1p(double y) {
                              w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
     const double low = k * 1.90821492927058770002e-10 + lost;
     return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
+}
+
+/* log1p(y) for y >= 0: what 1 + y has lost to rounding is added. */
+LAZYNET_INLINE double lazynet_log1p(double y) {
+    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
+    return lazynet_log_and(u, (u > 2.0 ? beyond : within) / u);
 }
 
 /* --- lanes: the same number in every lane; Lanes stay what they are */
@@ -249,6 +252,21 @@ LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
     const Mask lane = {0, 1};
 #endif
     return (Lanes)((Mask)a & (lane >= n));
+}
+
+/* --- products of floats: sums[i + q][j + z] += sum_k block[k][i + q] block[k][j + z] over n rows, for
+ * q < 4 and z < 16.  Each number of the sums has its own lane: every vector unit gives the same bits. */
+typedef float Tile __attribute__((vector_size(64), aligned(4), may_alias));
+LAZYNET_INLINE void add_tile(const float *block, ptrdiff_t n, ptrdiff_t width, ptrdiff_t i,
+                             ptrdiff_t j, float *sums) {
+    Tile a = {0}, b = {0}, c = {0}, d = {0};
+    for (ptrdiff_t k = 0; k < n; k++, block += width) {
+        const Tile x = *(const Tile *)(block + j);
+        a += block[i] * x, b += block[i + 1] * x, c += block[i + 2] * x, d += block[i + 3] * x;
+    }
+    sums += i * width + j;
+    *(Tile *)sums += a, *(Tile *)(sums + width) += b;
+    *(Tile *)(sums + 2 * width) += c, *(Tile *)(sums + 3 * width) += d;
 }
 
 /* --- eight sums, as PARTS Lanes */

@@ -10,6 +10,7 @@ cdef extern from "lanes.h" nogil:
     int best_level "lazynet_best_level"()  # of vector units
     double exp_of_negative "lazynet_exp_of_negative"(double)
     double log1p_of "lazynet_log1p"(double)  # of numbers that are not negative
+    double log_and "lazynet_log_and"(double, double lost)  # of a positive number, plus lost
     Lanes broadcast(double)  # of Lanes: what they are
     Lanes lanes_at(const Real*)
     void put_lanes(Real*, Lanes)
@@ -49,6 +50,9 @@ cdef extern from "lanes.h" nogil:
     Lanes lanes_of_floats(const float*)
     void put_doubles(double*, Lanes)
     void put_floats(float*, Lanes)
+
+    void add_tile(
+        const float* block, Py_ssize_t n, Py_ssize_t width, Py_ssize_t i, Py_ssize_t j, float* sums)
 
     # nonzeros side by side, in eight sums ...
     ctypedef struct Eight:

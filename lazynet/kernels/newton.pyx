@@ -12,10 +12,7 @@ e is the change of the intercept.  D is a damping, 0 until a step t = 1 is refus
 minimised by cyclic coordinate descent over W (Friedman, Hastie & Tibshirani 2010; Yuan, Ho & Lin
 2012), which finds the zeros, and by conjugate gradients on the nonzeros with their signs held,
 which settle columns that resemble each other.  r_i = h_i (x_i.d + e) is kept, so that a visit of a
-column costs its nonzeros.  The columns of W are copied out of the rows of X, once (columns.pyx).
-
-Losses whose slope jumps are smoothed around dual variables a_i that the caller moves: the method of
-multipliers (conjugates.pxd).
+column costs its nonzeros.  A column with a value in every row needs no indices.
 
 Property: the certificate of what it finds (tests/exact/test_certificates.py), and the optimality
 conditions (tests/exact/test_minima.py).
@@ -25,15 +22,10 @@ cimport cython
 
 from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from .arrays cimport check_vector
-from .rules.motion cimport add_to
-from .columns cimport Columns, grow
-from .conjugates cimport conjugate, into_domain, loss_with_derivatives, smoothed_with_derivatives
-from .examples cimport Examples, check_runnable, importance_of
 from .rows cimport PATIENCE, soft
+from .working_set cimport WorkingSet
 
 # Sweeps of coordinate descent in one step, and conjugate gradients in one run.
 cdef int MOST_SWEEPS = 30
@@ -55,282 +47,14 @@ cdef double ROUNDING = 1e-14
 cdef double LEAST = 1e-10
 
 
-cdef inline double column_dot(
-    Py_ssize_t length, const int32_t* rows, const double* values, const double* vector
-) noexcept nogil:
-    # Four sums side by side: one would wait for the addition before it.
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef Py_ssize_t k = 0
-    while k + 4 <= length:
-        a += values[k] * vector[rows[k]]
-        b += values[k + 1] * vector[rows[k + 1]]
-        c += values[k + 2] * vector[rows[k + 2]]
-        d += values[k + 3] * vector[rows[k + 3]]
-        k += 4
-    while k < length:
-        a += values[k] * vector[rows[k]]
-        k += 1
-    return (a + b) + (c + d)
-
-
-cdef inline void add_column(
-    Py_ssize_t length, const int32_t* rows, const double* values, double factor, double* vector
-) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(length):
-        vector[rows[k]] += factor * values[k]
-
-
 cdef inline bint crosses_zero(double old, double new) noexcept nogil:
     # Not by the sign of a product, which may underflow.
     return not (new > 0.0 if old > 0.0 else new < 0.0)
 
 
 @cython.binding(False)  # a method then checks the type of self
-cdef class WorkingSet(Columns):
-    """The columns of the working set, their weights, and the state of a step."""
-
-    cdef int loss
-    cdef double epsilon, l1, l2
-    cdef double own_curvature      # of the loss at its steepest point
-    cdef double curvature          # of the loss that is used, smoothed or not
-    cdef bint fit_intercept
-    # A number for each row.
-    cdef double* margins           # x_i.w
-    cdef double* slopes            # g_i
-    cdef double* curvatures        # h_i
-    cdef double* next_margins
-    cdef double* next_slopes
-    cdef double* next_curvatures
-    cdef double* response          # r_i
-    cdef double* scratch
-    cdef double* held              # where the smoothing holds the dual variables
-    cdef double nu                 # the strength of the smoothing; 0: none
-    # A number for each column of W.
-    cdef double* weights           # w
-    cdef double* trial             # v
-    cdef double* gradient
-    cdef double* hessian           # the diagonal
-    cdef int32_t* active           # places of the columns that a sweep visits
-    cdef int32_t* support          # places of the nonzeros
-    cdef double* vectors           # five vectors of conjugate gradients
-    # The model.
-    cdef double intercept, trial_intercept, intercept_gradient, intercept_hessian, total
-    cdef double _damping
-    cdef int sweeps, wait, next_gradients
-    cdef bint everywhere           # whether the next sweep visits all of W
-    cdef Py_ssize_t n_active
-    cdef int64_t work              # nonzeros visited since the call began
-    # What may be called: whether there are weights, and a model at these weights.
-    cdef bint started, modelled
-
-    def __cinit__(
-        self, Examples examples, int loss, double epsilon, double curvature, double share,
-        bint fit_intercept
-    ):
-        cdef Py_ssize_t n = examples.csr.n_rows
-        check_runnable(examples, loss)
-        self.loss, self.epsilon, self.share = loss, epsilon, share
-        self.own_curvature, self.fit_intercept = curvature, fit_intercept
-        cdef double** of_rows[9]
-        of_rows[0], of_rows[1], of_rows[2] = &self.margins, &self.slopes, &self.curvatures
-        of_rows[3], of_rows[4] = &self.next_margins, &self.next_slopes
-        of_rows[5], of_rows[6] = &self.next_curvatures, &self.response
-        of_rows[7], of_rows[8] = &self.scratch, &self.held
-        cdef int k
-        for k in range(9):
-            of_rows[k][0] = <double*> malloc((n + 1) * sizeof(double))
-            if of_rows[k][0] == NULL:
-                raise MemoryError(f"no memory for {n} rows")
-            memset(of_rows[k][0], 0, (n + 1) * sizeof(double))
-
-    def __dealloc__(self):
-        free(self.margins)
-        free(self.slopes)
-        free(self.curvatures)
-        free(self.next_margins)
-        free(self.next_slopes)
-        free(self.next_curvatures)
-        free(self.response)
-        free(self.scratch)
-        free(self.held)
-        free(self.weights)
-        free(self.trial)
-        free(self.gradient)
-        free(self.hessian)
-        free(self.active)
-        free(self.support)
-        free(self.vectors)
-
-    cdef bint make_room(self, Py_ssize_t room) noexcept:
-        return (
-            Columns.make_room(self, room)
-            and grow(<void**> &self.weights, room * 8) and grow(<void**> &self.trial, room * 8)
-            and grow(<void**> &self.gradient, room * 8) and grow(<void**> &self.hessian, room * 8)
-            and grow(<void**> &self.active, room * 4) and grow(<void**> &self.support, room * 4)
-            and grow(<void**> &self.vectors, room * 5 * 8)
-        )
-
-    cdef void joined(self, Py_ssize_t first, Py_ssize_t stop) noexcept nogil:
-        cdef Py_ssize_t place
-        for place in range(first, stop):
-            self.weights[place] = 0.0
-        self.modelled = False
-
-    cdef int check_started(self) except -1:
-        if not self.started:
-            raise ValueError("start must be called before the weights are used")
-        return 0
-
-    cdef int check_modelled(self) except -1:
-        if not self.modelled:
-            raise ValueError("the present weights and columns have no model: call model first")
-        return 0
-
-    # --- weights and rows -------------------------------------------------------------------
-
-    def start(
-        self, double l1, double l2, const double[::1] weights not None, double intercept,
-        double nu, const double[::1] held not None
-    ):
-        """Set the penalty, the smoothing, and the weights of the columns of the working set."""
-        cdef Py_ssize_t place, row
-        check_vector("weights", weights, self.n_columns)
-        check_vector("held", held, self.n_rows if nu > 0.0 else 0)
-        self.check_free()
-        self.started = True
-        self.l1, self.l2, self.intercept, self.nu, self._damping = l1, l2, intercept, nu, 0.0
-        self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
-        for row in range(held.shape[0]):
-            self.held[row] = held[row]
-        for place in range(self.size):
-            self.weights[place] = weights[self.features[place]]
-        self.refresh()
-
-    def refresh(self):
-        """Compute the margins from the weights, and the loss with its derivatives."""
-        cdef Py_ssize_t place
-        self.check_started()
-        self.enter()
-        with nogil:
-            memset(self.margins, 0, self.n_rows * sizeof(double))
-            for place in range(self.size):
-                if self.weights[place] != 0.0:
-                    add_column(
-                        self.lengths[place], self.rows + self.starts[place],
-                        self.values + self.starts[place], self.weights[place], self.margins,
-                    )
-            self.total = self._evaluate(
-                self.margins, self.intercept, self.slopes, self.curvatures
-            )
-            self.modelled = False
-        self.leave()
-
-    def read(self, double[::1] weights not None, double[::1] duals not None):
-        """weights <- w, 0 outside the working set; duals <- -l'(p_i).  Returns the intercept."""
-        cdef Py_ssize_t place, row
-        cdef double importance
-        check_vector("weights", weights, self.n_columns)
-        check_vector("duals", duals, self.n_rows)
-        self.check_started()
-        self.enter()
-        with nogil:
-            if self.n_columns:
-                memset(&weights[0], 0, self.n_columns * sizeof(double))
-            for place in range(self.size):
-                weights[self.features[place]] = self.weights[place]
-            for row in range(self.n_rows):
-                importance = self.share * importance_of(self.examples, row)
-                if importance > 0.0:
-                    duals[row] = self._dual(row, importance)
-                else:
-                    duals[row] = 0.0
-        self.leave()
-        return self.intercept
-
-    def predictions(self, double[::1] margins not None, double[::1] sizes not None):
-        """margins <- x_i.w; sizes <- sum_j |x_ij w_j| times the nonzeros that were added."""
-        cdef Py_ssize_t place, row
-        cdef int64_t k
-        cdef double weight, term
-        check_vector("margins", margins, self.n_rows)
-        check_vector("sizes", sizes, self.n_rows)
-        self.check_started()
-        self.enter()
-        with nogil:
-            for row in range(self.n_rows):
-                margins[row] = self.margins[row]
-                sizes[row] = self.scratch[row] = 0.0
-            for place in range(self.size):
-                weight = self.weights[place]
-                if weight != 0.0:
-                    for k in range(self.starts[place], self.starts[place] + self.lengths[place]):
-                        term = weight * self.values[k]
-                        sizes[self.rows[k]] += fabs(term)
-                        self.scratch[self.rows[k]] += 1.0
-            for row in range(self.n_rows):
-                sizes[row] *= self.scratch[row]
-        self.leave()
-
-    cdef double _evaluate(
-        self, const double* margins, double intercept, double* slopes, double* curvatures
-    ) noexcept nogil:
-        """The mean loss; slopes <- g, curvatures <- h."""
-        cdef Py_ssize_t row
-        cdef double total = 0.0, low = 0.0, importance, value, slope = 0.0, curvature = 0.0
-        for row in range(self.n_rows):
-            importance = self.share * importance_of(self.examples, row)
-            if self.nu > 0.0:
-                value = smoothed_with_derivatives(
-                    self.loss, margins[row] + intercept, self.examples.targets[row], self.epsilon,
-                    self.held[row], self.nu, &slope, &curvature,
-                )
-            else:
-                value = loss_with_derivatives(
-                    self.loss, margins[row] + intercept, self.examples.targets[row], self.epsilon,
-                    &slope, &curvature,
-                )
-            add_to(&total, &low, importance * value)
-            slopes[row] = importance * slope
-            curvatures[row] = importance * curvature
-        return total + low
-
-    cdef inline double _dual(self, Py_ssize_t row, double importance) noexcept nogil:
-        """-l'(p_i), in the domain of the conjugate in spite of rounding."""
-        return into_domain(
-            self.loss, -self.slopes[row] / importance, self.examples.targets[row], self.epsilon
-        )
-
-    cdef double _conjugates(self, double factor) noexcept nogil:
-        """(1/n) sum s_i l*(-factor a_i) of the smoothed loss, at the a_i of the slopes."""
-        cdef Py_ssize_t row
-        cdef double total = 0.0, importance, dual, size = 0.0, away
-        for row in range(self.n_rows):
-            importance = self.share * importance_of(self.examples, row)
-            if importance > 0.0:
-                dual = factor * self._dual(row, importance)
-                away = dual - self.held[row]
-                total += importance * (
-                    conjugate(self.loss, dual, self.examples.targets[row], self.epsilon, &size)
-                    + 0.5 * self.nu * away * away
-                )
-        return total
-
-    def objective(self):
-        """The objective, of the smoothed loss if there is a smoothing."""
-        self.check_started()
-        self.check_free()
-        return self.total + self._penalty(self.weights)
-
-    cdef double _penalty(self, const double* weights) noexcept nogil:
-        cdef Py_ssize_t place
-        cdef double absolute = 0.0, squared = 0.0
-        for place in range(self.size):
-            absolute += fabs(weights[place])
-            squared += weights[place] * weights[place]
-        return self.l1 * absolute + 0.5 * self.l2 * squared
-
-    # --- a step -----------------------------------------------------------------------------
+cdef class NewtonColumns(WorkingSet):
+    """Newton steps on the columns of a working set."""
 
     def model(self, double target):
         """Make the model at the present weights.
@@ -339,7 +63,6 @@ cdef class WorkingSet(Columns):
         of one column makes times its curvature, sum |w|, and the slope in the intercept.
         """
         cdef Py_ssize_t place, row
-        cdef int64_t k
         cdef double gradient, hessian, u, over, estimate = 0.0, reward = 0.0, largest = 0.0
         cdef double violation = 0.0, absolute = 0.0, value, pull
         self.check_started()
@@ -347,11 +70,8 @@ cdef class WorkingSet(Columns):
         with nogil:
             self.work = 0
             for place in range(self.size):
-                gradient = hessian = 0.0
-                for k in range(self.starts[place], self.starts[place] + self.lengths[place]):
-                    value = self.values[k]
-                    gradient += value * self.slopes[self.rows[k]]
-                    hessian += value * value * self.curvatures[self.rows[k]]
+                gradient = self.dot_column(place, self.slopes)
+                hessian = self._curvature_sum(place)
                 self.gradient[place] = gradient
                 self.hessian[place] = hessian
                 u = -gradient
@@ -380,7 +100,7 @@ cdef class WorkingSet(Columns):
                 estimate += (1.0 - self.l1 / largest) * reward
                 if estimate <= target:
                     estimate = self.total + self.l1 * absolute
-                    estimate += self._conjugates(self.l1 / largest)
+                    estimate += self.conjugates(self.l1 / largest)
             for place in range(self.size):
                 self.trial[place] = self.weights[place]
             memset(self.response, 0, self.n_rows * sizeof(double))
@@ -391,6 +111,30 @@ cdef class WorkingSet(Columns):
             self.modelled = True
         self.leave()
         return estimate, violation, absolute, self.intercept_gradient
+
+    cdef double _curvature_sum(self, Py_ssize_t place) noexcept nogil:
+        """sum_i h_i x_ij^2"""
+        cdef const double* x = self.values + self.starts[place]
+        cdef const int32_t* rows = self.rows + self.starts[place]
+        cdef Py_ssize_t k, length = self.lengths[place]
+        cdef double sum = 0.0
+        for k in range(length):
+            sum += x[k] * x[k] * self.curvatures[rows[k]]
+        return sum
+
+    cdef void _respond(self, Py_ssize_t place, double change) noexcept nogil:
+        """r_i += h_i x_ij times the change of a weight."""
+        cdef const double* x = self.values + self.starts[place]
+        cdef const int32_t* rows = self.rows + self.starts[place]
+        cdef const double* curvatures = self.curvatures
+        cdef double* response = self.response
+        cdef Py_ssize_t k, length = self.lengths[place]
+        if length == self.n_rows:
+            for k in range(length):
+                response[k] += change * x[k] * curvatures[k]
+            return
+        for k in range(length):
+            response[rows[k]] += change * x[k] * curvatures[rows[k]]
 
     cdef inline double _curvature_of(self, Py_ssize_t place) noexcept nogil:
         """The curvature of the model in one weight."""
@@ -403,10 +147,7 @@ cdef class WorkingSet(Columns):
         cdef double moved = self.trial[place] - self.weights[place]
         return (
             self.gradient[place]
-            + column_dot(
-                self.lengths[place], self.rows + self.starts[place],
-                self.values + self.starts[place], self.response,
-            )
+            + self.dot_column(place, self.response)
             + self.l2 * self.trial[place]
             + self._damping * self.curvature * self.norms[place] * moved
         )
@@ -468,7 +209,6 @@ cdef class WorkingSet(Columns):
     cdef double _sweep(self, Py_ssize_t* flips) noexcept nogil:
         """Visit the active columns once; returns the largest change times its curvature."""
         cdef Py_ssize_t k, row
-        cdef int64_t at
         cdef int32_t place
         cdef double pull, new, change, met = 0.0
         flips[0] = 0
@@ -484,9 +224,7 @@ cdef class WorkingSet(Columns):
                 flips[0] += (new < 0.0) != (self.trial[place] < 0.0)
                 self.trial[place] = new
                 self.work += self.lengths[place]
-                for at in range(self.starts[place], self.starts[place] + self.lengths[place]):
-                    row = self.rows[at]
-                    self.response[row] += change * self.values[at] * self.curvatures[row]
+                self._respond(place, change)
         if self.fit_intercept:
             change = self._intercept_slope()
             met = fmax(met, fabs(change))
@@ -542,7 +280,7 @@ cdef class WorkingSet(Columns):
             for row in range(self.n_rows):
                 along[row] = direction_b
             for k in range(n):
-                self._add(self.support[k], direction[k], along)
+                self.add_column(self.support[k], direction[k], along)
             bend = image_b = 0.0
             for row in range(self.n_rows):
                 along[row] *= self.curvatures[row]
@@ -553,10 +291,7 @@ cdef class WorkingSet(Columns):
                 bend = image_b * direction_b
             for k in range(n):
                 place = self.support[k]
-                image[k] = column_dot(
-                    self.lengths[place], self.rows + self.starts[place],
-                    self.values + self.starts[place], along,
-                )
+                image[k] = self.dot_column(place, along)
                 image[k] += direction[k] * (
                     self.l2 + self._damping * self.curvature * self.norms[place]
                 )
@@ -598,7 +333,7 @@ cdef class WorkingSet(Columns):
                 old = self.trial[place]
                 new = 0.0 if crosses_zero(old, old + step[k]) else old + step[k]
                 moved = new - old
-                self._add(place, moved, along)
+                self.add_column(place, moved, along)
                 linear += moved * (self.gradient[place] + (self.l1 if old > 0.0 else -self.l1))
                 linear += 0.5 * self.l2 * (new * new - old * old)
                 linear += 0.5 * self._damping * self.curvature * self.norms[place] * moved * (
@@ -620,12 +355,12 @@ cdef class WorkingSet(Columns):
                 for row in range(self.n_rows):
                     along[row] = step_b
                 for k in range(n):
-                    self._add(self.support[k], step[k], along)
+                    self.add_column(self.support[k], step[k], along)
         else:
             for row in range(self.n_rows):
                 along[row] = step_b
             for k in range(n):
-                self._add(self.support[k], step[k], along)
+                self.add_column(self.support[k], step[k], along)
         self.work += nonzeros
         self.trial_intercept += step_b
         for row in range(self.n_rows):
@@ -636,13 +371,6 @@ cdef class WorkingSet(Columns):
             new = old + step[k]
             self.trial[place] = 0.0 if crosses_zero(old, new) else new
         return reach == 1.0
-
-    cdef inline void _add(self, int32_t place, double factor, double* vector) noexcept nogil:
-        if factor != 0.0:
-            add_column(
-                self.lengths[place], self.rows + self.starts[place],
-                self.values + self.starts[place], factor, vector,
-            )
 
     def search(self):
         """Go from w to v, or part of the way; returns the length of the step, 0 if none helps.
@@ -661,16 +389,14 @@ cdef class WorkingSet(Columns):
             shift = self.trial_intercept - self.intercept
             promise = self.intercept_gradient * shift
             for place in range(self.size):
-                self._add(
-                    <int32_t> place, self.trial[place] - self.weights[place], change
-                )
+                self.add_column(place, self.trial[place] - self.weights[place], change)
                 promise += self.gradient[place] * (self.trial[place] - self.weights[place])
-            base = self.total + self._penalty(self.weights)
-            promise += self._penalty(self.trial) - self._penalty(self.weights)
+            base = self.total + self.penalty(self.weights)
+            promise += self.penalty(self.trial) - self.penalty(self.weights)
             for turn in range(MOST_HALVINGS):
                 for row in range(self.n_rows):
                     self.next_margins[row] = self.margins[row] + length * change[row]
-                total = self._evaluate(
+                total = self.evaluate(
                     self.next_margins, self.intercept + length * shift, self.next_slopes,
                     self.next_curvatures,
                 )
@@ -678,7 +404,7 @@ cdef class WorkingSet(Columns):
                     for place in range(self.size):
                         self.trial[place] = 0.5 * (self.trial[place] + self.weights[place])
                 if (
-                    total + self._penalty(self.trial)
+                    total + self.penalty(self.trial)
                     <= base + SUFFICIENT * length * promise + ROUNDING * fabs(base)
                 ):
                     break

@@ -7,14 +7,15 @@ eight lanes whatever the vectors hold.  The other modules call its functions by 
 Property: every level gives the same bits (tests/exact/test_the_same_bits.py).
 """
 
-from libc.math cimport fabs, fma
+from libc.math cimport INFINITY, fabs, fma
 from libc.stdint cimport uint32_t, uintptr_t
 
 from .all_weights cimport absolute_sum, full_dot, full_move, shrink_all
 from .chunk cimport RowLoops
 from .lanes cimport (
-    LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, broadcast, eight_zeros, exp_of_negative,
-    gather2, gather_one, lanes_at, log1p_of, soft, sum_of_eight, without_first,
+    LANES, PARTS, WIDTH, Eight, Lanes, add_tile, add_to_part, broadcast, eight_zeros,
+    exp_of_negative, gather2, gather_one, lanes_at, log1p_of, log_and, soft, sum_of_eight,
+    without_first,
 )
 from .rows cimport Csr, OwnRow, Value, all_finite, copy_row, has_place, size_of_values
 from .rows cimport soft as soft_number
@@ -187,12 +188,67 @@ cdef void log_losses(
         losses[k] = log1p_of(exp_of_negative(-fabs(margin))) + max(-margin, 0.0)
 
 
+cdef void log_derivatives(
+    const double* predictions, const double* targets, double* losses, double* slopes,
+    double* curvatures, Py_ssize_t n
+) noexcept nogil:
+    """losses as ``log_losses``; slopes <- dl/dp, curvatures <- d2l/dp2."""
+    cdef Py_ssize_t k
+    cdef double margin, decayed, share, part
+    for k in range(n):
+        margin = predictions[k] * targets[k]
+        decayed = exp_of_negative(-fabs(margin))
+        share = 1.0 / (1.0 + decayed)
+        part = decayed * share
+        losses[k] = log1p_of(decayed) + max(-margin, 0.0)
+        slopes[k] = -targets[k] * (part if margin > 0.0 else share)
+        curvatures[k] = part * share
+
+
+cdef void entropies(
+    const double* shares, double* terms, double* sizes, Py_ssize_t n
+) noexcept nogil:
+    """terms <- m log m + (1 - m) log(1 - m), infinite unless 0 <= m <= 1; sizes <- magnitudes."""
+    cdef Py_ssize_t k
+    cdef double m, rest, first, second
+    for k in range(n):
+        m = shares[k]
+        rest = 1.0 - m
+        # What the difference has lost to rounding is part of the logarithm.
+        second = (1.0 - rest) - m
+        first = m * log_and(max(m, 1e-300), 0.0)
+        second = rest * log_and(max(rest, 1e-300), second / max(rest, 1e-300))
+        sizes[k] = fabs(first) + fabs(second)
+        terms[k] = first + second if m >= 0.0 and m <= 1.0 else INFINITY
+
+
+cdef void add_products(
+    const float* block, Py_ssize_t n, Py_ssize_t width, float* sums
+) noexcept nogil:
+    """sums += block' block: of every row at least the part up to the diagonal.
+
+    ``width`` is a multiple of 16.
+    """
+    cdef Py_ssize_t i, j
+    for i in range(0, width, 4):
+        for j in range(0, i + 4, 16):
+            add_tile(block, n, width, i, j, sums)
+
+
+cdef void add_floats(float* sums, const float* row, float factor, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        sums[k] += factor * row[k]
+
+
 cdef RowLoops LOOPS
 LOOPS.copy, LOOPS.size, LOOPS.increases, LOOPS.is_finite = copy_row, size, increases, is_finite
 LOOPS.dot, LOOPS.dot_of_pairs, LOOPS.add, LOOPS.add_pairs = dot, dot_of_pairs, add, add_pairs
 LOOPS.exact_dot, LOOPS.exact_add = exact_dot, exact_add
 LOOPS.shrink_all, LOOPS.full_dot, LOOPS.full_move = shrink_all, full_dot, full_move
 LOOPS.absolute_sum, LOOPS.log_losses = absolute_sum, log_losses
+LOOPS.log_derivatives, LOOPS.entropies = log_derivatives, entropies
+LOOPS.add_products, LOOPS.add_floats = add_products, add_floats
 
 
 def address():

@@ -18,7 +18,8 @@ from .arrays cimport check_aligned, check_cells, check_vector
 from .rules.motion cimport add_to
 from .conjugates cimport conjugate
 from .examples cimport Examples, check_runnable, importance_of, walk_rows
-from .losses cimport loss_slope, loss_value
+from .losses cimport LOG_LOSS, loss_slope
+from .slopes cimport ROWS_AT_ONCE, losses_with_derivatives
 from .rows cimport AHEAD, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, fetch_row, next_row
 
 # How many units of roundoff a term of a sum may be wrong by: a few operations and one logarithm
@@ -132,24 +133,36 @@ def total_loss(
     distance.  ``sizes`` times the unit of roundoff bounds the errors of the predictions; without
     ``sizes`` the predictions are right to the last digit.
     """
-    cdef Py_ssize_t row
-    cdef double total = 0.0, low = 0.0, lost = 0.0, p, importance, value, away, slope
+    cdef Py_ssize_t row = 0, n, k
+    cdef double total = 0.0, low = 0.0, lost = 0.0, importance, away
+    cdef double shifted[ROWS_AT_ONCE]
+    cdef double values[ROWS_AT_ONCE]
+    cdef double slopes[ROWS_AT_ONCE]
+    cdef double curvatures[ROWS_AT_ONCE]
     check_runnable(examples, loss)
     check_vector("predictions", predictions, examples.csr.n_rows)
     if sizes is not None:
         check_vector("sizes", sizes, examples.csr.n_rows)
     with nogil:
-        for row in range(examples.csr.n_rows):
-            importance = importance_of(examples, row)
-            p = predictions[row] + shift
-            value = loss_value(loss, p, examples.targets[row], epsilon)
-            add_to(&total, &low, importance * value)
-            # The prediction is rounded, and so is its distance from the target.
-            away = SLACK * (fabs(predictions[row]) + fabs(shift) + fabs(examples.targets[row]))
-            if sizes is not None:
-                away += SLACK * sizes[row]
-            slope = fabs(loss_slope(loss, p, examples.targets[row], epsilon))
-            lost += importance * (SLACK * value + (slope + jump + curvature * away) * away)
+        while row < examples.csr.n_rows:
+            n = min(ROWS_AT_ONCE, examples.csr.n_rows - row)
+            for k in range(n):
+                shifted[k] = predictions[row + k] + shift
+            losses_with_derivatives(
+                examples, shifted, row, n, loss, epsilon, values, slopes, curvatures
+            )
+            for k in range(n):
+                importance = importance_of(examples, row)
+                add_to(&total, &low, importance * values[k])
+                # The prediction is rounded, and so is its distance from the target.
+                away = fabs(predictions[row]) + fabs(shift) + fabs(examples.targets[row])
+                if sizes is not None:
+                    away += sizes[row]
+                away *= SLACK
+                lost += importance * (
+                    SLACK * values[k] + (fabs(slopes[k]) + jump + curvature * away) * away
+                )
+                row += 1
     return share * (total + low), share * lost
 
 
@@ -162,18 +175,32 @@ def total_conjugate(
     double share,
 ):
     """share * sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
-    cdef Py_ssize_t row
-    cdef double total = 0.0, low = 0.0, lost = 0.0, term, size = 0.0, importance
+    cdef Py_ssize_t row = 0, n, k
+    cdef double total = 0.0, low = 0.0, lost = 0.0, importance
+    cdef double shares[ROWS_AT_ONCE]
+    cdef double terms[ROWS_AT_ONCE]
+    cdef double sizes[ROWS_AT_ONCE]
     check_runnable(examples, loss)
     check_vector("duals", duals, examples.csr.n_rows)
     with nogil:
-        for row in range(examples.csr.n_rows):
-            importance = importance_of(examples, row)
-            if importance == 0.0:
-                continue
-            term = conjugate(loss, factor * duals[row], examples.targets[row], epsilon, &size)
-            add_to(&total, &low, importance * term)
-            lost += importance * size
+        while row < examples.csr.n_rows:
+            n = min(ROWS_AT_ONCE, examples.csr.n_rows - row)
+            if loss == LOG_LOSS:
+                for k in range(n):
+                    shares[k] = factor * duals[row + k] * examples.targets[row + k]
+                examples.row_loops.entropies(shares, terms, sizes, n)
+            else:
+                for k in range(n):
+                    terms[k] = conjugate(
+                        loss, factor * duals[row + k], examples.targets[row + k], epsilon, &sizes[k]
+                    )
+            for k in range(n):
+                importance = importance_of(examples, row + k)
+                # Without a weight also an infinite term counts nothing.
+                if importance != 0.0:
+                    add_to(&total, &low, importance * terms[k])
+                    lost += importance * sizes[k]
+            row += n
     return share * (total + low), share * lost * SLACK
 
 

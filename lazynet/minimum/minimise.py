@@ -14,11 +14,12 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import overflow
-from lazynet.kernels.columns import MOST_ROWS
 from lazynet.losses import Loss
-from lazynet.minimum.newton import ActiveColumns
+from lazynet.minimum.columns import Columns
+from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import RAISE_PENALTY, Certificate, MeanLoss, certify
-from lazynet.minimum.solvers import SMALL, Ascent, Place, Search, Suitable, look
+from lazynet.minimum.screening import Compact, bounds_of_features, compact
+from lazynet.minimum.search import Search
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -29,6 +30,10 @@ _PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
 # From this ratio of the largest |y - b| at zero weights to the largest |y| on, the digits that
 # targets lose by their distance from 0 may be the ones that a small gap needs.
 _FAR = 1e-4
+# The nonzeros of X up to which a problem is solved to the last digits, which takes microseconds.
+_SMALL = 2**13
+# Rows are compact for an l1 from this share of the present one on: a path copies them now and then.
+_AHEAD = 0.5
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Minimum:
     #: whether targets far from 0 may be why
     far_targets: bool = False
     #: the method that took the last epoch: one of ``SOLVERS``
-    solver: str = "newton"
+    solver: str = "gram"
 
     @property
     def converged(self) -> bool:
@@ -140,6 +145,7 @@ class Minimiser:
         self.mean, self.generator = mean, generator
         #: the least objective of zero weights
         self.at_zero, self._rounding_at_zero, self.intercept = mean.at_zero()
+        self.intercept_at_zero = self.intercept
         if not np.isfinite(mean.longest):
             raise ValueError(
                 "X has rows whose squared norm is not a finite number; scale the features to "
@@ -152,22 +158,23 @@ class Minimiser:
         self.far_targets = bool(fit_intercept and not mean.loss.margin and away < _FAR * largest)
         self.weights = np.zeros(mean.n_columns)
         self.duals = mean.balanced_slopes(np.zeros(mean.n_rows), self.intercept)
-        self._duals_at_zero = self.duals
-        # u of the present duals, if it is known.
+        # u of the duals at zero weights, once it is known.
         self._correlations: Vector | None = None
+        # The rows of the last search, the least l1 for which they are right, and where it ended.
+        self._compact: Compact | None = None
+        self._least_l1, self._ended = np.inf, None
         # The duals with which a search ended that went to the present weights.
         self._known_duals: Vector | None = None
 
     @cached_property
-    def _columns(self) -> ActiveColumns:
-        return ActiveColumns(self.mean)
+    def _bounds(self) -> Vector:
+        return bounds_of_features(self.mean)
 
     @cached_property
     def largest_l1(self) -> float:
         """An l1 at which every weight is 0; for a smooth loss the least such l1."""
-        correlations = self.mean.correlations(self._duals_at_zero)
-        if self.duals is self._duals_at_zero:
-            self._correlations = correlations
+        duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept_at_zero)
+        correlations = self._correlations = self.mean.correlations(duals)
         largest = float(np.abs(correlations).max(initial=0.0))
         if not np.isfinite(largest):
             raise FloatingPointError(
@@ -187,27 +194,36 @@ class Minimiser:
         The slopes at the weights may not tell the duals where the slope of the loss jumps.
         """
         self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
-        self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
-        self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
-        self._correlations = None
+        self.weights, self.intercept, self._ended = np.array(coef, float), intercept, None
 
-    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Place]:
-        """The search, and the place from which it goes."""
-        mean = self.mean
-        if mean.n_rows > MOST_ROWS:
-            # A working set cannot number so many rows.
-            loss, _ = mean.value(mean.margins(self.weights), self.intercept)
-            objective = loss + penalty.value(self.weights)
-            start = Place(self.weights, self.intercept, self.duals, objective, objective)
-            return Ascent(mean, penalty, self.generator), start
-        columns = self._columns
-        columns.start(penalty, self.weights, self.intercept)
-        start = look(columns, penalty, self.duals.copy(), self._correlations)
-        search = Suitable(columns, penalty, target, self.at_zero, self.generator)
+    def _begin(self, penalty: ElasticNet, target: float) -> tuple[Search, Iterate]:
+        """The search, and the iterate from which it goes."""
+        if penalty.l1 < self._least_l1:
+            # A path of penalties goes on to a smaller l1.
+            self._least_l1 = penalty.l1 if self._compact is None else _AHEAD * penalty.l1
+            self._compact = compact(self.mean, self._bounds, self._least_l1)
+            self._columns, self._ended = Columns(self._compact.mean), None
+        assert self._compact is not None, "the first l1 is less than infinity"
+        mean = self._compact.mean
+        search = Search(self._compact, self._columns, penalty, target, self.at_zero)
+        if self._ended is None:
+            weights = self.weights[self._compact.features]
+            start = at(mean, penalty, weights, self.intercept)
+            if mean.loss.curvature is None:
+                duals = mean.balanced_slopes(start.margins, self.intercept)
+                start = replace(start, duals=duals)
+        else:
+            # The penalty has changed, and with it the objective.
+            loss = mean.value(self._ended.margins, self._ended.intercept)[0]
+            start = replace(
+                self._ended, objective=loss + penalty.value(self._ended.weights), proof=None
+            )
+        start = proved(mean, penalty, start)
         if self._known_duals is not None:
-            at_known_duals = look(columns, penalty, self._known_duals.copy())
-            start = min(start, at_known_duals, key=lambda place: place.gap)
-            search.go_on(start.gap, max_iter)
+            known = proved(mean, penalty, replace(start, duals=self._known_duals, proof=None))
+            if known.gap < start.gap:
+                start = known
+            search.start(start.gap)
         return search, start
 
     def to(
@@ -227,13 +243,12 @@ class Minimiser:
         penalty = ElasticNet(l1, l2)
         target = self.target(tol)
         # A small problem is solved to the last digits, which takes microseconds.
-        small = self.mean.n_values <= SMALL
-        aim = 0.0 if small else target
-        search, now = self._begin(penalty, aim, max_iter)
+        small = self.mean.n_values <= _SMALL
+        search, now = self._begin(penalty, 0.0 if small else target)
         self._known_duals = None
         history: list[EpochOfSearch] = []
-        # The best certified place; the least gap, and the epochs since it fell by much.
-        best: tuple[Place, Certificate] | None = None
+        # The best certified iterate; the least gap, and the epochs since it fell by much.
+        best: tuple[Iterate, Certificate] | None = None
         least, waited = np.inf, 0
         for epoch in range(max_iter + 1):
             if epoch > 0:
@@ -269,12 +284,13 @@ class Minimiser:
                 break
         assert best is not None, "the last epoch makes a certificate"
         now, result = best
-        self.weights, self.intercept = now.weights, now.intercept
-        self.duals, self._correlations = now.duals, now.correlations
+        self._ended = now
+        self.weights, self.intercept = self._expand(now.weights), now.intercept
+        self.duals = now.proof[0]
         return Minimum(
-            now.weights,
+            self.weights,
             now.intercept,
-            now.duals,
+            self.duals,
             result.objective,
             result.dual_objective,
             result.gap,
@@ -286,12 +302,18 @@ class Minimiser:
             solver=search.name,
         )
 
-    def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
-        """The certificate of a place: with sums right to the last digit if rounding matters."""
-        arguments = self.mean, penalty, at.weights, at.intercept, at.duals
-        result = certify(*arguments, at.sums)
-        if at.sums is not None and result.gap > target:
-            result = certify(*arguments)
+    def _expand(self, weights: Vector) -> Vector:
+        """The weights of all features of X."""
+        assert self._compact is not None, "a search has begun"
+        return self._compact.expand(weights, self.mean.n_columns)
+
+    def _certificate(self, penalty: ElasticNet, at: Iterate, target: float) -> Certificate:
+        """The certificate of an iterate: right to the last digit if rounding matters."""
+        assert self._compact is not None and at.proof is not None, "a search has begun"
+        mean, duals = self._compact.mean, at.proof[0]
+        result = certify(mean, penalty, at.weights, at.intercept, duals, at.sums(self.mean))
+        if result.gap > target:
+            result = certify(self.mean, penalty, self._expand(at.weights), at.intercept, duals)
         return result
 
 

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from lazynet.data.weights import total_of
 from lazynet.engines.base import take_until_done
 from lazynet.kernels import sums as kernel
+from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import weight_sums
 from lazynet.losses import Loss
@@ -60,6 +61,8 @@ def importance_of_rows(y: Vector, importances: Vector | None) -> float:
 class MeanLoss:
     """The mean loss of one problem; every method visits all rows, and handles signals meanwhile.
 
+    With ``rows``, these are the rows, and ``examples`` has their targets and importances.
+
     >>> from lazynet.losses import get_loss
     >>> rows = Examples(np.array([2.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
     ...                 np.ones(1))
@@ -77,28 +80,35 @@ class MeanLoss:
         *,
         fit_intercept: bool,
         total: float | None = None,
+        rows: CompactRows | None = None,
     ) -> None:
         self.examples, self.y, self.importances = examples, y, importances
-        self.loss, self.fit_intercept = loss, fit_intercept
+        self.loss, self.fit_intercept, self.rows = loss, fit_intercept, rows
         self.n_rows, self.n_columns = examples.n_rows, examples.n_columns
         #: the number of stored values of all rows
         self.n_values = examples.n_values
+        if rows is not None:
+            self.n_columns, self.n_values = rows.shape[1], rows.n_nonzeros
         if total is None:
             total = importance_of_rows(y, importances)
         #: 1 / n; where the rows are a part of all rows, n is the ``total`` of all
         self.share = 1.0 / total
 
-    def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
+    def over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
+        """Let a kernel visit all rows; it returns how a call ended and the next row."""
         take_until_done(
             run, self.n_rows, 0, self.examples, row_of=lambda row: row, remedy=RAISE_PENALTY
         )
 
     def margins(self, weights: Vector, *, compensated: bool = False) -> Vector:
         """x_i.w of every row; ``compensated``: right to the last digit."""
-        out = np.empty(self.n_rows)
-        self._over_rows(
-            lambda first: kernel.margins(self.examples, weights, out, first, compensated)
-        )
+        out, rows = np.empty(self.n_rows), self.rows
+        if rows is not None and not compensated:
+            self.over_rows(lambda first: rows.margins(weights, out, first))
+        else:
+            self.over_rows(
+                lambda first: kernel.margins(self.examples, weights, out, first, compensated)
+            )
         return out
 
     def value(
@@ -121,6 +131,11 @@ class MeanLoss:
         """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
         code, epsilon = self.loss.code, self.loss.epsilon
         return kernel.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
+
+    def weighted(self, numbers: Vector) -> Vector:
+        """s_i / n times a number of each row."""
+        counts = self.share if self.importances is None else self.share * self.importances
+        return numbers * counts
 
     def sum_of(self, duals: Vector) -> float:
         """sum s_i a_i, in plain arithmetic."""
@@ -161,13 +176,23 @@ class MeanLoss:
         """|x_i|^2 of every row."""
         return self.examples.squared_norms()
 
+    @cached_property
+    def row_norms(self) -> Vector:
+        """|x_i| of every row."""
+        return np.sqrt(self.squared_norms)
+
     @property
     def longest(self) -> float:
         """The length of the longest row, which no |x_ij| exceeds."""
-        return math.sqrt(float(self.squared_norms.max(initial=0.0)))
+        return float(self.row_norms.max(initial=0.0))
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""
+        rows = self.rows
+        if rows is not None:
+            factors, sums = self.weighted(duals), np.zeros(self.n_columns)
+            self.over_rows(lambda first: rows.add(factors, sums, first))
+            return sums
         sums = self.add_rows(duals, np.zeros((self.n_columns, 1)))[:, 0]
         sums *= self.share
         return sums
@@ -178,7 +203,7 @@ class MeanLoss:
 
     def add_rows(self, duals: Vector, cells: Vector) -> Vector:
         """Add sum s_i a_i x_i to ``cells``: {sum} or {high, low} per feature; returns them."""
-        self._over_rows(lambda first: kernel.add_rows(self.examples, duals, cells, first))
+        self.over_rows(lambda first: kernel.add_rows(self.examples, duals, cells, first))
         return cells
 
     def best_intercept(self, margins: Vector) -> float:

@@ -1,0 +1,60 @@
+# Rows of the features that may have a weight; see compact.pyx.
+from libc.stdint cimport int32_t, int64_t
+
+from .chunk cimport RowLoops
+
+
+cdef class CompactRows:
+    cdef Py_ssize_t n_rows, n_columns
+    cdef int64_t n_values
+    cdef int64_t* starts        # of the rows; n_rows + 1 of them
+    cdef int32_t* columns       # NULL where every row has a value for every column, in order
+    cdef double* values
+    cdef Py_ssize_t n_filled    # rows that are copied
+    cdef bint full              # whether every row so far has a value for every column, in order
+    cdef bint filling           # whether a copy is under way, perhaps in another thread
+    cdef const RowLoops* row_loops
+
+    cdef int check_filled(self) except -1
+    cdef int begin(self) except -1
+    cdef void _settle(self) noexcept
+    cdef void _shrink(self) noexcept
+    cdef bint _keep(
+        self, Py_ssize_t length, const int32_t* columns, const double* values, const int32_t* places
+    ) noexcept nogil
+
+
+cdef inline double dot_of_row(CompactRows rows, Py_ssize_t row, const double* w) noexcept nogil:
+    """x_i.w"""
+    cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
+    cdef const double* x = rows.values
+    cdef const int32_t* j = rows.columns
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    if j == NULL:
+        return rows.row_loops.full_dot(w, x + k, stop - k)
+    # Four sums side by side: one would wait for the addition before it.
+    while k + 4 <= stop:
+        a += x[k] * w[j[k]]
+        b += x[k + 1] * w[j[k + 1]]
+        c += x[k + 2] * w[j[k + 2]]
+        d += x[k + 3] * w[j[k + 3]]
+        k += 4
+    while k < stop:
+        a += x[k] * w[j[k]]
+        k += 1
+    return (a + b) + (c + d)
+
+
+cdef inline void add_row(
+    CompactRows rows, Py_ssize_t row, double factor, double* sums
+) noexcept nogil:
+    """sums += factor x_i"""
+    cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
+    cdef const double* x = rows.values
+    cdef const int32_t* j = rows.columns
+    if j == NULL:
+        rows.row_loops.full_move(sums, x + k, stop - k, -factor)
+        return
+    while k < stop:
+        sums[j[k]] += factor * x[k]
+        k += 1

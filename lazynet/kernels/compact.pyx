@@ -1,0 +1,315 @@
+"""Rows of the features that may have a weight at the minimum: the storage of the solver.
+
+A dual variable a_i of a loss with bounded slope lies in an interval, so that no
+|u_j| = |(1/n) sum s_i a_i x_ij| exceeds a sum over the rows that ``bounds`` makes before the first
+step.  A feature whose bound is below l1 has weight 0 at the minimum and leaves.  The others are
+numbered anew, and their rows are copied once.  No other code can change the copy, so that its
+columns need no further checks.
+
+Property: the sums are those of the rows of X (tests/exact/test_compact_rows.py).
+"""
+
+cimport cython
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, realloc
+
+from .arrays cimport check_aligned, check_cells, check_vector
+from .examples cimport Examples, highest_table, importance_of, walk_rows
+from .rows cimport FINISHED, OUT_OF_MEMORY, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row
+
+
+def bounds(
+    Examples examples,
+    double share,
+    bint by_target,
+    double[:, ::1] sums not None,   # IN/OUT: two bounds per column
+    Py_ssize_t start,
+):
+    """sums += the magnitudes of share s_i x_ij, positive ones beside negative ones.
+
+    The sign is that of y_i x_ij with ``by_target``.  Returns how the call ended and the first row
+    not done.
+    """
+    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows, k
+    cdef int status = FINISHED
+    cdef double move, term
+    cdef Walk at
+    cdef const OwnRow* here
+    check_cells(sums, examples.csr.n_columns, 2, "sums")
+    if by_target and examples.targets == NULL and n_rows:
+        raise ValueError("examples must have targets")
+    cdef double* first = &sums[0, 0] if sums.shape[0] else NULL
+    with nogil:
+        walk_rows(&at, examples, NULL, n_rows, row)
+        while row < n_rows and status == FINISHED:
+            here = next_row(&at, first, 2)
+            status = here.status
+            if status != FINISHED:
+                break
+            move = share * importance_of(examples, row)
+            if by_target and examples.targets[row] < 0.0:
+                move = -move
+            for k in range(here.length):
+                term = move * here.values[k]
+                first[2 * <Py_ssize_t> here.columns[k] + (term < 0.0)] += fabs(term)
+            n_visited += here.length
+            row += 1
+            if n_visited > PATIENCE and row < n_rows:
+                status = PAUSED
+        end_walk(&at)
+    return status, row
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class CompactRows:
+    """A copy of rows with the features that have a place; begins without rows."""
+
+    def __cinit__(self, Py_ssize_t n_rows, Py_ssize_t n_columns, int64_t n_values):
+        if not (0 <= n_rows < 2**62 and 0 <= n_columns < 2**31 and 0 <= n_values < 2**60):
+            raise ValueError(
+                f"n_rows, n_columns and n_values must be sizes of arrays, got {n_rows}, "
+                f"{n_columns} and {n_values}"
+            )
+        self.n_rows, self.n_columns, self.n_values = n_rows, n_columns, n_values
+        self.starts = <int64_t*> malloc((n_rows + 1) * sizeof(int64_t))
+        self.columns = <int32_t*> malloc((n_values + 1) * sizeof(int32_t))
+        self.values = <double*> malloc((n_values + 1) * sizeof(double))
+        if self.starts == NULL or self.columns == NULL or self.values == NULL:
+            raise MemoryError(f"no memory for {n_values} values")
+        self.starts[0] = 0
+        self.row_loops = <const RowLoops*> highest_table("row_loops")
+        self.full = True
+        self._settle()
+
+    def __dealloc__(self):
+        free(self.starts)
+        free(self.columns)
+        free(self.values)
+
+    @property
+    def shape(self):
+        return self.n_rows, self.n_columns
+
+    @property
+    def n_nonzeros(self):
+        return self.n_values
+
+    @property
+    def is_full(self):
+        """Whether every row has a value for every column, in order."""
+        return self.columns == NULL
+
+    cdef int check_filled(self) except -1:
+        if self.n_filled < self.n_rows or self.filling:
+            raise ValueError("the rows must be copied before they are used")
+        return 0
+
+    cdef int begin(self) except -1:
+        if self.filling:
+            raise RuntimeError("rows are copied by one thread at a time")
+        self.filling = True
+        return 0
+
+    cdef void _settle(self) noexcept:
+        if self.n_filled == self.n_rows:
+            # Fewer values than there is room for, if another thread has changed X.
+            self.n_values = self.starts[self.n_rows]
+            if self.full and self.columns != NULL:
+                free(self.columns)
+                self.columns = NULL
+            self._shrink()
+
+    cdef void _shrink(self) noexcept:
+        """Give back the room behind the last value."""
+        cdef void* block = realloc(self.values, (self.n_values + 1) * sizeof(double))
+        if block != NULL:
+            self.values = <double*> block
+        if self.columns != NULL:
+            block = realloc(self.columns, (self.n_values + 1) * sizeof(int32_t))
+            if block != NULL:
+                self.columns = <int32_t*> block
+
+    cdef bint _keep(
+        self, Py_ssize_t length, const int32_t* columns, const double* values, const int32_t* places
+    ) noexcept nogil:
+        """Copy a row, whose columns have ``places``; false if its values have no room."""
+        cdef int64_t at = self.starts[self.n_filled], room = self.n_values - at
+        cdef int64_t n = 0
+        cdef Py_ssize_t k
+        cdef int32_t place
+        cdef bint full = self.full
+        for k in range(length):
+            place = places[columns[k]]
+            # Another thread may have changed a place since it was checked.
+            if not 0 <= place < self.n_columns:
+                continue
+            if n == room:
+                return False
+            full = full and place == n
+            self.columns[at + n] = place
+            self.values[at + n] = values[k]
+            n += 1
+        self.full = full and n == self.n_columns
+        self.n_filled += 1
+        self.starts[self.n_filled] = at + n
+        return True
+
+    def moments(self, Examples examples, double share, double[:, ::1] sums not None):
+        """sums += {1 / n_rows, share s_i x_ij^2} of the values of every column."""
+        cdef Py_ssize_t row, column
+        cdef int64_t k
+        cdef double importance, each = 1.0 / self.n_rows if self.n_rows else 0.0
+        check_cells(sums, self.n_columns, 2, "sums")
+        self.check_filled()
+        if examples.csr.n_rows != self.n_rows:
+            raise ValueError(f"examples must have {self.n_rows} rows, got {examples.csr.n_rows}")
+        with nogil:
+            for row in range(self.n_rows):
+                importance = share * importance_of(examples, row)
+                for k in range(self.starts[row], self.starts[row + 1]):
+                    column = self.columns[k] if self.columns != NULL else k - self.starts[row]
+                    sums[column, 0] += each
+                    sums[column, 1] += importance * self.values[k] * self.values[k]
+
+    def copy(self, Examples examples, const int32_t[::1] places not None):
+        """Copy more rows of the examples; returns how the call ended and the next row.
+
+        Column j of X has the place ``places[j]``, or leaves where this is negative.
+        """
+        cdef Py_ssize_t n_visited = 0
+        cdef int status = FINISHED
+        cdef Walk at
+        cdef const OwnRow* here
+        check_places(places, examples.csr.n_columns, self.n_columns)
+        if examples.csr.n_rows != self.n_rows:
+            raise ValueError(f"examples must have {self.n_rows} rows, got {examples.csr.n_rows}")
+        cdef const int32_t* first = &places[0] if places.shape[0] else NULL
+        self.begin()
+        with nogil:
+            walk_rows(&at, examples, NULL, self.n_rows, self.n_filled)
+            while self.n_filled < self.n_rows and status == FINISHED:
+                here = next_row(&at, NULL, 0)
+                status = here.status
+                if status != FINISHED:
+                    break
+                if not self._keep(
+                    here.length, <const int32_t*> here.columns, here.values, first
+                ):
+                    status = OUT_OF_MEMORY
+                    break
+                n_visited += here.length
+                if n_visited > PATIENCE and self.n_filled < self.n_rows:
+                    status = PAUSED
+            end_walk(&at)
+        self._settle()
+        self.filling = False
+        return status, self.n_filled
+
+    def values_of(self, const int64_t[::1] order not None):
+        """How many values the rows of ``order`` have."""
+        cdef Py_ssize_t k
+        cdef int64_t row, n = 0
+        self.check_filled()
+        check_aligned("order", &order[0] if order.shape[0] else NULL)
+        for k in range(order.shape[0]):
+            row = order[k]
+            if not 0 <= row < self.n_rows:
+                raise ValueError(f"order must hold row numbers below {self.n_rows}, got {row}")
+            n += self.starts[row + 1] - self.starts[row]
+        return n
+
+    def copy_some(
+        self, CompactRows rows, const int64_t[::1] order not None,
+        const int32_t[::1] places not None
+    ):
+        """Copy the rows of ``order`` from ``rows``, whose columns have the places given."""
+        cdef Py_ssize_t k
+        cdef int64_t row
+        cdef int32_t column
+        cdef bint has_room = True
+        check_places(places, rows.n_columns, self.n_columns)
+        rows.check_filled()
+        if order.shape[0] != self.n_rows:
+            raise ValueError(f"order must have {self.n_rows} rows, got {order.shape[0]}")
+        check_aligned("order", &order[0] if self.n_rows else NULL)
+        for k in range(self.n_rows):
+            if not 0 <= order[k] < rows.n_rows:
+                raise ValueError(f"order must hold row numbers below {rows.n_rows}, got {order[k]}")
+        if self is rows or self.n_filled:
+            raise ValueError("rows are copied once, and from other rows")
+        cdef const int32_t* first = &places[0] if places.shape[0] else NULL
+        cdef int32_t* all_columns = NULL
+        if rows.columns == NULL:
+            all_columns = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
+            if all_columns == NULL:
+                raise MemoryError(f"no memory for {rows.n_columns} columns")
+            for column in range(<int32_t> rows.n_columns):
+                all_columns[column] = column
+        self.begin()
+        with nogil:
+            for k in range(self.n_rows):
+                row = order[k]
+                has_room = 0 <= row < rows.n_rows and self._keep(
+                    rows.starts[row + 1] - rows.starts[row],
+                    all_columns if rows.columns == NULL else rows.columns + rows.starts[row],
+                    rows.values + rows.starts[row], first,
+                )
+                if not has_room:
+                    break
+        free(all_columns)
+        self._settle()
+        self.filling = False
+        if not has_room:
+            raise ValueError("n_values is less than the values of the rows")
+
+    def margins(
+        self, const double[::1] weights not None,
+        double[::1] out not None,       # OUT: x_i.w
+        Py_ssize_t start,
+    ):
+        """x_i.w of the rows from ``start`` on; returns how the call ended and the next row."""
+        cdef Py_ssize_t row = max(start, 0)
+        cdef int64_t stop
+        check_vector("weights", weights, self.n_columns)
+        check_vector("out", out, self.n_rows)
+        self.check_filled()
+        cdef const double* first = &weights[0] if self.n_columns else NULL
+        with nogil:
+            stop = self.starts[min(row, self.n_rows)] + PATIENCE
+            while row < self.n_rows and self.starts[row] <= stop:
+                out[row] = dot_of_row(self, row, first)
+                row += 1
+        return FINISHED if row >= self.n_rows else PAUSED, row
+
+    def add(
+        self, const double[::1] factors not None,
+        double[::1] sums not None,      # IN/OUT
+        Py_ssize_t start,
+    ):
+        """sums += factor_i x_i over the rows from ``start`` on; returns as ``margins``."""
+        cdef Py_ssize_t row = max(start, 0)
+        cdef int64_t stop
+        check_vector("factors", factors, self.n_rows)
+        check_vector("sums", sums, self.n_columns)
+        self.check_filled()
+        cdef double* first = &sums[0] if self.n_columns else NULL
+        with nogil:
+            stop = self.starts[min(row, self.n_rows)] + PATIENCE
+            while row < self.n_rows and self.starts[row] <= stop:
+                if factors[row] != 0.0:
+                    add_row(self, row, factors[row], first)
+                row += 1
+        return FINISHED if row >= self.n_rows else PAUSED, row
+
+
+cdef int check_places(const int32_t[::1] places, Py_ssize_t n, Py_ssize_t most) except -1:
+    cdef Py_ssize_t j
+    if places.shape[0] != n:
+        raise ValueError(f"places must have {n} entries, got {places.shape[0]}")
+    check_aligned("places", &places[0] if n else NULL, 4)
+    for j in range(n):
+        if places[j] >= most:
+            raise ValueError(f"places must be below {most}, got {places[j]}")
+    return 0

@@ -1,0 +1,256 @@
+"""The columns of a working set, their weights, and the loss of all rows at these weights.
+
+Losses whose slope jumps are smoothed around dual variables a_i that the caller moves: the method of
+multipliers (conjugates.pxd).
+
+Property: the certificate of what Newton's method finds with them (tests/exact/test_certificates.py).
+"""
+
+cimport cython
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from .arrays cimport check_vector
+from .columns cimport Columns, grow
+from .compact cimport CompactRows
+from .conjugates cimport conjugate, into_domain, smoothed_with_derivatives
+from .examples cimport Examples, check_runnable, importance_of
+from .rules.motion cimport add_to
+from .slopes cimport ROWS_AT_ONCE, losses_with_derivatives
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class WorkingSet(Columns):
+    """Weights of some columns, and the margins, slopes and curvatures of all rows."""
+
+    def __cinit__(
+        self, CompactRows rows, Examples examples, int loss, double epsilon, double curvature,
+        double share, bint fit_intercept
+    ):
+        cdef Py_ssize_t n = rows.n_rows
+        check_runnable(examples, loss)
+        self.loss, self.epsilon, self.share = loss, epsilon, share
+        self.own_curvature, self.fit_intercept = curvature, fit_intercept
+        cdef double** of_rows[9]
+        of_rows[0], of_rows[1], of_rows[2] = &self.margins, &self.slopes, &self.curvatures
+        of_rows[3], of_rows[4] = &self.next_margins, &self.next_slopes
+        of_rows[5], of_rows[6] = &self.next_curvatures, &self.response
+        of_rows[7], of_rows[8] = &self.scratch, &self.held
+        cdef int k
+        for k in range(9):
+            of_rows[k][0] = <double*> malloc((n + 1) * sizeof(double))
+            if of_rows[k][0] == NULL:
+                raise MemoryError(f"no memory for {n} rows")
+            memset(of_rows[k][0], 0, (n + 1) * sizeof(double))
+
+    def __dealloc__(self):
+        free(self.margins)
+        free(self.slopes)
+        free(self.curvatures)
+        free(self.next_margins)
+        free(self.next_slopes)
+        free(self.next_curvatures)
+        free(self.response)
+        free(self.scratch)
+        free(self.held)
+        free(self.weights)
+        free(self.trial)
+        free(self.gradient)
+        free(self.hessian)
+        free(self.active)
+        free(self.support)
+        free(self.vectors)
+
+    cdef bint make_room(self, Py_ssize_t room) noexcept:
+        return (
+            Columns.make_room(self, room)
+            and grow(<void**> &self.weights, room * 8) and grow(<void**> &self.trial, room * 8)
+            and grow(<void**> &self.gradient, room * 8) and grow(<void**> &self.hessian, room * 8)
+            and grow(<void**> &self.active, room * 4) and grow(<void**> &self.support, room * 4)
+            and grow(<void**> &self.vectors, room * 5 * 8)
+        )
+
+    cdef void joined(self, Py_ssize_t first, Py_ssize_t stop) noexcept nogil:
+        cdef Py_ssize_t place
+        for place in range(first, stop):
+            self.weights[place] = 0.0
+        self.modelled = False
+
+    cdef int check_started(self) except -1:
+        if not self.started:
+            raise ValueError("start must be called before the weights are used")
+        return 0
+
+    cdef int check_modelled(self) except -1:
+        if not self.modelled:
+            raise ValueError("the present weights and columns have no model: call model first")
+        return 0
+
+    # --- weights and rows -------------------------------------------------------------------
+
+    def start(
+        self, double l1, double l2, const double[::1] weights not None, double intercept,
+        double nu, const double[::1] held not None
+    ):
+        """Set the penalty, the smoothing, and the weights of the columns of the working set."""
+        cdef Py_ssize_t place, row
+        check_vector("weights", weights, self.n_columns)
+        check_vector("held", held, self.n_rows if nu > 0.0 else 0)
+        self.check_free()
+        self.started = True
+        self.l1, self.l2, self.intercept, self.nu, self._damping = l1, l2, intercept, nu, 0.0
+        self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
+        for row in range(held.shape[0]):
+            self.held[row] = held[row]
+        for place in range(self.size):
+            self.weights[place] = weights[self.features[place]]
+        self.refresh()
+
+    def refresh(self):
+        """Compute the margins from the weights, and the loss with its derivatives."""
+        cdef Py_ssize_t place
+        self.check_started()
+        self.enter()
+        with nogil:
+            memset(self.margins, 0, self.n_rows * sizeof(double))
+            for place in range(self.size):
+                self.add_column(place, self.weights[place], self.margins)
+            self.total = self.evaluate(
+                self.margins, self.intercept, self.slopes, self.curvatures
+            )
+            self.modelled = False
+        self.leave()
+
+    def read(self, double[::1] weights not None, double[::1] duals not None):
+        """weights <- w, 0 outside the working set; duals <- -l'(p_i).  Returns the intercept."""
+        cdef Py_ssize_t place, row
+        cdef double importance
+        check_vector("weights", weights, self.n_columns)
+        check_vector("duals", duals, self.n_rows)
+        self.check_started()
+        self.enter()
+        with nogil:
+            if self.n_columns:
+                memset(&weights[0], 0, self.n_columns * sizeof(double))
+            for place in range(self.size):
+                weights[self.features[place]] = self.weights[place]
+            for row in range(self.n_rows):
+                importance = self.share * importance_of(self.examples, row)
+                if importance > 0.0:
+                    duals[row] = self.dual(row, importance)
+                else:
+                    duals[row] = 0.0
+        self.leave()
+        return self.intercept
+
+    def predictions(self, double[::1] margins not None):
+        """margins <- x_i.w"""
+        check_vector("margins", margins, self.n_rows)
+        self.check_started()
+        self.check_free()
+        if self.n_rows:
+            memcpy(&margins[0], self.margins, self.n_rows * sizeof(double))
+
+    # --- columns, and sums over rows --------------------------------------------------------
+
+    cdef double dot_column(self, Py_ssize_t place, const double* vector) noexcept nogil:
+        """sum_i x_ij v_i"""
+        cdef const double* x = self.values + self.starts[place]
+        cdef const int32_t* rows = self.rows + self.starts[place]
+        cdef Py_ssize_t k = 0, length = self.lengths[place]
+        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+        if length == self.n_rows:
+            return self.compact.row_loops.full_dot(x, vector, length)
+        # Four sums side by side: one would wait for the addition before it.
+        while k + 4 <= length:
+            a += x[k] * vector[rows[k]]
+            b += x[k + 1] * vector[rows[k + 1]]
+            c += x[k + 2] * vector[rows[k + 2]]
+            d += x[k + 3] * vector[rows[k + 3]]
+            k += 4
+        while k < length:
+            a += x[k] * vector[rows[k]]
+            k += 1
+        return (a + b) + (c + d)
+
+    cdef void add_column(self, Py_ssize_t place, double factor, double* vector) noexcept nogil:
+        """v_i += factor x_ij"""
+        cdef const double* x = self.values + self.starts[place]
+        cdef const int32_t* rows = self.rows + self.starts[place]
+        cdef Py_ssize_t k, length = self.lengths[place]
+        if factor == 0.0:
+            return
+        if length == self.n_rows:
+            self.compact.row_loops.full_move(vector, x, length, -factor)
+            return
+        for k in range(length):
+            vector[rows[k]] += factor * x[k]
+
+    cdef double evaluate(
+        self, const double* margins, double intercept, double* slopes, double* curvatures
+    ) noexcept nogil:
+        """The mean loss; slopes <- g, curvatures <- h."""
+        cdef Py_ssize_t row = 0, n, k
+        cdef double total = 0.0, low = 0.0, importance
+        cdef double predictions[ROWS_AT_ONCE]
+        cdef double losses[ROWS_AT_ONCE]
+        while row < self.n_rows:
+            n = min(ROWS_AT_ONCE, self.n_rows - row)
+            for k in range(n):
+                predictions[k] = margins[row + k] + intercept
+            if self.nu > 0.0:
+                for k in range(n):
+                    losses[k] = smoothed_with_derivatives(
+                        self.loss, predictions[k], self.examples.targets[row + k], self.epsilon,
+                        self.held[row + k], self.nu, &slopes[row + k], &curvatures[row + k],
+                    )
+            else:
+                losses_with_derivatives(
+                    self.examples, predictions, row, n, self.loss, self.epsilon, losses,
+                    slopes + row, curvatures + row,
+                )
+            for k in range(n):
+                importance = self.share * importance_of(self.examples, row + k)
+                add_to(&total, &low, importance * losses[k])
+                slopes[row + k] *= importance
+                curvatures[row + k] *= importance
+            row += n
+        return total + low
+
+    cdef double dual(self, Py_ssize_t row, double importance) noexcept nogil:
+        """-l'(p_i), in the domain of the conjugate in spite of rounding."""
+        return into_domain(
+            self.loss, -self.slopes[row] / importance, self.examples.targets[row], self.epsilon
+        )
+
+    cdef double conjugates(self, double factor) noexcept nogil:
+        """(1/n) sum s_i l*(-factor a_i) of the smoothed loss, at the a_i of the slopes."""
+        cdef Py_ssize_t row
+        cdef double total = 0.0, importance, a, size = 0.0, away
+        for row in range(self.n_rows):
+            importance = self.share * importance_of(self.examples, row)
+            if importance > 0.0:
+                a = factor * self.dual(row, importance)
+                away = a - self.held[row]
+                total += importance * (
+                    conjugate(self.loss, a, self.examples.targets[row], self.epsilon, &size)
+                    + 0.5 * self.nu * away * away
+                )
+        return total
+
+    def objective(self):
+        """The objective, of the smoothed loss if there is a smoothing."""
+        self.check_started()
+        self.check_free()
+        return self.total + self.penalty(self.weights)
+
+    cdef double penalty(self, const double* weights) noexcept nogil:
+        cdef Py_ssize_t place
+        cdef double absolute = 0.0, squared = 0.0
+        for place in range(self.size):
+            absolute += fabs(weights[place])
+            squared += weights[place] * weights[place]
+        return self.l1 * absolute + 0.5 * self.l2 * squared

@@ -1,0 +1,211 @@
+"""Newton steps on the columns of a working set: few rows, or many weights.
+
+Losses whose slope jumps are smoothed around dual variables that move from epoch to epoch (the
+method of multipliers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.kernels.newton import NewtonColumns
+from lazynet.losses import Loss
+from lazynet.minimum import interior
+from lazynet.minimum.iterate import Iterate, at, of_margins, proved
+from lazynet.minimum.objective import MeanLoss
+from lazynet.penalties import ElasticNet
+
+Vector = NDArray[np.float64]
+
+# The working set grows by at most the number of nonzero weights, or by this number.
+_LEAST_GROWTH = 400
+# When a feature joins, those with |u_j| above this share of l1 join with it: a path of penalties
+# visits the rows for new columns a third as often.
+_SOON = 0.7
+# The working set is left when its own gap is this share of the gap of the whole problem, or this
+# share of the gap that is asked for.
+_SHARE_OF_GAP, _SHARE_OF_TARGET = 0.6, 0.3
+# The same share where no feature has joined the set.
+_SHARE_OF_GAP_ALONE = 0.1
+# A model is minimised to this share of its violation, and the share falls by the second number
+# while steps reduce the gap too little.
+_ACCURACY, _SHARPER, _SHARPEST = 0.3, 0.1, 1e-4
+_EXACT = 1e-10
+_TOO_LITTLE = 0.7
+_MOST_STEPS = 50
+# The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
+# zero weights, the factor by which it falls, the least strength, and the least of all where the gap
+# has not halved in so many epochs.
+_STRENGTH, _WEAKER, _WEAKEST, _LEAST_STRENGTH, _SLOW = 1.0, 0.7, 1e-2, 1e-6, 6
+# The epochs without a halved gap after which a small problem is left to an interior point method.
+_AT_REST = 12
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How the jumps of a slope are smoothed: held duals, and how strongly they are held."""
+
+    strength: float
+    held: Vector
+
+
+NO_SMOOTHING = Smoothing(0.0, np.zeros(0))
+
+
+class Columns:
+    """Newton steps on the columns of a working set; all other weights are 0.
+
+    Features outside the working set whose |u_j| exceeds l1 join it.
+    """
+
+    def __init__(self, mean: MeanLoss) -> None:
+        loss: Loss = mean.loss
+        self.mean = mean
+        self.set = NewtonColumns(
+            mean.rows, mean.examples, loss.code, loss.epsilon, loss.curvature or 1.0, mean.share,
+            mean.fit_intercept,
+        )  # fmt: skip
+
+    def start(
+        self, penalty: ElasticNet, here: Iterate, smoothing: Smoothing = NO_SMOOTHING
+    ) -> None:
+        """Begin at the weights of an iterate, for this penalty."""
+        self.penalty = penalty
+        self._join(self.set.candidates(here.weights, 0.0))
+        self.set.start(
+            penalty.l1, penalty.l2, here.weights, here.intercept, smoothing.strength, smoothing.held
+        )
+
+    def _join(self, features: NDArray[np.int64]) -> None:
+        if len(features):
+            self.set.join(features)
+
+    def read(self) -> Iterate:
+        """The present weights as an iterate with a gap.
+
+        Its duals are those of the smoothed loss if there is a smoothing.
+        """
+        mean = self.mean
+        weights, duals, margins = np.empty(mean.n_columns), *np.empty((2, mean.n_rows))
+        intercept = self.set.read(weights, duals)
+        self.set.predictions(margins)
+        here = of_margins(mean, self.penalty, weights, margins, intercept)
+        if mean.loss.curvature is None:
+            here = replace(here, duals=duals)
+        return proved(mean, self.penalty, here)
+
+    def admit(self, here: Iterate) -> int:
+        """Let the features with the largest |u_j| > l1 join the set; returns how many joined."""
+        u, l1 = here.correlations, self.penalty.l1
+        features = self.set.candidates(u, l1)
+        if len(features):
+            # While rows are visited, take the features that may soon be wanted along.
+            features = self.set.candidates(u, _SOON * l1)
+        # Booleans are counted several times as fast as doubles.
+        most = max(_LEAST_GROWTH, int(np.count_nonzero(here.weights != 0.0)))
+        if len(features) > most:
+            chosen = np.argpartition(np.abs(u[features]), -most)[-most:]
+            features = np.sort(features[chosen])
+        self._join(features)
+        return len(features)
+
+    def improve(self, gap: float, target: float, joined: int) -> bool:
+        """Take Newton steps until the gap on the working set is small beside ``gap``.
+
+        Returns whether it has become so small.
+        """
+        solved = False
+        # Where no feature has joined, the gap of the working set is the gap of the whole problem.
+        share = _SHARE_OF_GAP if joined else _SHARE_OF_GAP_ALONE
+        aim = max(share * gap, _SHARE_OF_TARGET * target)
+        # Without a target every step is as good as Newton's method makes it.
+        accuracy, last = _ACCURACY if target > 0.0 else _EXACT, np.inf
+        for step in range(_MOST_STEPS):
+            estimate, violation, absolute, slope = self.set.model(aim)
+            settled = abs(slope) <= 1e-3 * self.penalty.l1 + 1e-12
+            if step and estimate <= aim and (settled or not self.mean.fit_intercept):
+                solved = True
+                break
+            if step and estimate > _TOO_LITTLE * last and accuracy > _SHARPEST:
+                accuracy *= _SHARPER
+            last = estimate
+            least = 0.2 * aim / absolute if absolute else 0.0
+            while not self.set.descend(max(accuracy * violation, least)):
+                pass
+            if self.set.search() == 0.0 and self.set.stuck:
+                break
+        self.set.refresh()
+        return solved
+
+    def epoch(self, penalty: ElasticNet, last: Iterate, target: float) -> Iterate:
+        """Newton steps of a smooth loss, and the iterate to which they lead."""
+        self.start(penalty, last)
+        return self.improved(last, target)
+
+    def improved(self, last: Iterate, target: float) -> Iterate:
+        """Newton steps from the weights at which the columns have begun."""
+        self.solved = self.improve(last.gap, target, self.admit(last))
+        return self.read()
+
+
+class Multipliers:
+    """Newton's method for losses whose slope jumps: the method of multipliers.
+
+    The loss is smoothed around the duals of the last iterate.  The duals of the minimum are held
+    where they belong, so that the smoothing need not go to 0.
+
+    Where the smoothed loss is a line at most examples, Newton's method may come to rest: each step
+    goes no further than the next example whose slope jumps.  A small problem then goes on from what
+    an interior point method finds.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        penalty: ElasticNet,
+        target: float,
+        at_zero: float,
+        known_gap: float = np.inf,
+    ) -> None:
+        self.columns, self.penalty, self.target = columns, penalty, target
+        # Where zero weights have no loss, any strength will do.
+        strength = at_zero or 1.0
+        self.weakest = _WEAKEST * strength
+        # With known duals the search goes on about where one from zero would have this gap.
+        share = min(_STRENGTH, (max(known_gap, 0.0) / strength) ** 0.5)
+        self.strength = max(share * strength, self.weakest)
+        self.least_strength = _LEAST_STRENGTH * strength
+        # The gap when it had last halved, and the epochs since then.
+        self.halved, self.waited = np.inf, 0
+        self.been_inside = False
+
+    def epoch(self, last: Iterate) -> Iterate:
+        """Newton steps on the smoothed loss, and the iterate to which they lead."""
+        columns = self.columns
+        columns.start(self.penalty, last, Smoothing(self.strength, last.duals))
+        now = columns.improved(last, self.target)
+        if now.gap < 0.5 * self.halved:
+            self.halved, self.waited = now.gap, 0
+        else:
+            self.waited += 1
+        if self.waited >= _SLOW and columns.solved:
+            self.strength = max(_WEAKER * self.strength, self.least_strength)
+        elif now.gap > 0.5 * last.gap and self.strength > self.weakest:
+            self.strength = max(_WEAKER * self.strength, self.weakest)
+        return self._from_inside(now) if self.waited >= _AT_REST else now
+
+    def _from_inside(self, last: Iterate) -> Iterate:
+        """The iterate that an interior point method finds, once, if it is the better one."""
+        mean = self.columns.mean
+        if self.been_inside or not interior.suits(mean):
+            return last
+        self.been_inside = True
+        result = interior.minimum_inside(mean, self.penalty, last.intercept)
+        if result is None:
+            return last
+        now = at(mean, self.penalty, result.weights, result.intercept)
+        now = proved(mean, self.penalty, replace(now, duals=result.duals))
+        return now if now.gap < last.gap else last

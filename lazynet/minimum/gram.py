@@ -1,0 +1,224 @@
+"""Newton steps whose Hessian on a working set is a matrix: the weighted Gram matrix of its features.
+
+A step at w, with margins m_i = x_i.w + b, slopes g_i = s_i l'(m_i)/n, curvatures
+h_i = s_i l''(m_i)/n and the working set W = {w_j != 0 or |u_j| > .85 l1}:
+
+    v = argmin  g.(Xd + e) + 1/2 sum h_i (x_i.d + e)^2 + l1 |v|_1 + l2/2 |v|^2,   d = v - w on W
+    w <- w + t (v - w),  t = 1, 1/2, 1/4, ... until P falls
+
+e is the change of the intercept, which leaves the equations (Schur complement).  The duals
+a_i - h_i (x_i.d + e) of the model fulfil its conditions exactly, so that they often prove the gap
+one step earlier than the slopes at v.
+
+Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.
+
+Property: a step is the one of the reference (tests/exact/test_newton_steps.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.kernels.gram import Gram, descend
+from lazynet.kernels.objective import weight_sums
+from lazynet.minimum.iterate import Iterate, at, of_margins, proved
+from lazynet.minimum.screening import Compact
+from lazynet.penalties import ElasticNet
+
+Vector = NDArray[np.float64]
+Features = NDArray[np.int64]
+
+# A feature joins the working set if |u_j| exceeds this share of l1; at most so many join at once.
+_JOIN, _JOIN_SAMPLE, _MOST_JOINING = 0.85, 0.9, 512
+# Features that occur in this share of the rows are heads of the Gram matrix (kernels/gram.pyx).
+_HEAD = 0.15
+# The sample is this share of the rows, and has at least so many.
+_SHARE, LEAST_SAMPLE = 1 / 12, 2000
+# The sample is left when a step moves the weights by d with d'Hd below this share of the objective at
+# zero weights, or after so many steps.
+_NEAR, _MOST_SAMPLED = 1.5e-2, 5
+# A model is minimised until a sweep lowers it by this share of the objective at zero weights, times
+# the square of the tolerance in units of 1e-4.
+_EXACT, _LEAST_EXACT, _MOST_SWEEPS = 1e-10, 1e-20, 300
+# The same share on the sample.
+_SAMPLED = 1e-6
+# The curvature of a feature is at least this share of that at the steepest point of the loss.
+_LEAST_CURVATURE = 1e-10
+_LEAST_DAMPING, _MOST_HALVINGS, _ROUNDING = 1e-3, 30, 1e-14
+
+
+class NewtonSteps:
+    """Newton steps of one problem, each with the Hessian of a working set."""
+
+    name = "newton"
+
+    def __init__(
+        self, compact: Compact, penalty: ElasticNet, target: float, at_zero: float
+    ) -> None:
+        self.compact, self.mean, self.penalty = compact, compact.mean, penalty
+        self.target, self.at_zero, self.damping = target, at_zero, 0.0
+        sharpness = min(1.0, target / (1e-4 * at_zero) if at_zero > 0.0 else 0.0)
+        self.least = at_zero * max(_EXACT * sharpness**2, _LEAST_EXACT)
+
+    def working_set(self, here: Iterate, join: float = _JOIN) -> Features:
+        """The features that a step may move."""
+        assert here.correlations is not None, "the iterate has no correlations"
+        size, active = np.abs(here.correlations), here.weights != 0.0
+        joining = np.flatnonzero((size > join * self.penalty.l1) & ~active)
+        most = max(_MOST_JOINING, int(active.sum()))
+        if len(joining) > most:
+            joining = joining[np.argpartition(size[joining], -most)[-most:]]
+        chosen = active
+        chosen[joining] = True
+        return np.flatnonzero(chosen)
+
+    def hessian(self, chosen: Features, curvatures: Vector) -> Vector:
+        """The Hessian of the intercept and the chosen features."""
+        rows = self.mean.rows
+        heads = int(np.count_nonzero(self.compact.frequencies[chosen] > _HEAD))
+        gram = Gram(rows, chosen.astype(np.int32), heads, self.mean.fit_intercept)
+        self.mean.over_rows(lambda first: gram.add(curvatures, first))
+        out = np.empty((len(chosen) + 1, len(chosen) + 1))
+        gram.read(out)
+        return out
+
+    def model_minimum(
+        self, here: Iterate, chosen: Features, curvatures: Vector
+    ) -> tuple[Vector, float, float]:
+        """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
+        assert here.correlations is not None, "the iterate has no correlations"
+        mean, penalty = self.mean, self.penalty
+        H = self.hessian(chosen, curvatures)
+        bend, border = H[0, 0], H[0, 1:].copy()
+        old, slopes = here.weights[chosen], here.correlations[chosen]
+        H = np.ascontiguousarray(H[1:, 1:])
+        steepest = (mean.loss.curvature or 1.0) * self.compact.squares[chosen]
+        diagonal = H.diagonal()
+        least = _LEAST_CURVATURE * steepest + self.damping * steepest
+        np.fill_diagonal(H, diagonal + np.maximum(least, 1e-13 * diagonal))
+        moves = mean.fit_intercept and bend > 0.0
+        if moves:
+            H -= np.outer(border, border / bend)
+            slopes -= border * (here.rise / bend)
+        new, before, swept = old.copy(), slopes.copy(), 0
+        while swept < _MOST_SWEEPS:
+            lowered, sweeps = descend(
+                H, new, slopes, penalty.l1, penalty.l2, self.least, _MOST_SWEEPS - swept
+            )
+            swept += sweeps
+            if not lowered > self.least:
+                break
+        change = new - old
+        moved = float(change @ (before - slopes))
+        return new, float(here.rise - border @ change) / bend if moves else 0.0, moved
+
+    def _curvatures(self, here: Iterate, share: float) -> Vector:
+        """The curvatures of a share of the rows, so large that their sums stand for all rows."""
+        n_rows = self.mean.n_rows
+        rows = sampled_rows(n_rows, max(LEAST_SAMPLE // 2, round(share * n_rows)))
+        if len(rows) >= n_rows:
+            return here.curvatures
+        out = np.zeros(n_rows)
+        out[rows] = here.curvatures[rows] * (n_rows / len(rows))
+        return out
+
+    def move(
+        self, here: Iterate, share: float = 1.0, join: float = _JOIN
+    ) -> tuple[Iterate, float | None, float]:
+        """One Newton step: the next iterate; the change of b, None if the step is shortened; d'Hd.
+
+        ``share`` is the share of the rows whose Hessian stands for that of all rows.
+        """
+        mean, penalty = self.mean, self.penalty
+        chosen = self.working_set(here, join)
+        new, db, moved = self.model_minimum(here, chosen, self._curvatures(here, share))
+        weights = here.weights.copy()
+        weights[chosen] = new
+        margins = mean.margins(weights)
+        there = of_margins(mean, penalty, weights, margins, here.intercept + db)
+        rounding = _ROUNDING * abs(here.objective)
+        if there.objective <= here.objective + rounding:
+            self.damping = 0.1 * self.damping if self.damping > _LEAST_DAMPING else 0.0
+            return there, db, moved
+        self.damping = max(10.0 * self.damping, _LEAST_DAMPING)
+        length = 1.0
+        for _ in range(_MOST_HALVINGS):
+            length *= 0.5
+            between = here.weights + length * (weights - here.weights)
+            m = here.margins + length * (margins - here.margins)
+            there = of_margins(mean, penalty, between, m, here.intercept + length * db)
+            if there.objective <= here.objective:
+                return there, None, moved
+        return here, None, moved
+
+    def step(self, here: Iterate, share: float = 1.0) -> Iterate:
+        """The iterate after one step, with a gap: by the duals of the model if these promise it."""
+        mean = self.mean
+        there, db, _ = self.move(here, share)
+        if there is here:
+            return here
+        if here.proof is not None:
+            # The bound of the duals so far holds for all weights.
+            gap = here.gap + there.objective - here.objective
+            there = replace(there, gap=gap, proof=here.proof)
+        if db is not None and self.target > 0.0:
+            counts = mean.share if mean.importances is None else mean.share * mean.importances
+            bends = np.divide(here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0)
+            moved = there.margins - here.margins + db
+            duals = mean.loss.into_domain(here.duals - bends * moved, mean.y)
+            # What the bound loses against that of the own duals, by the loss alone.
+            value = there.objective - self.penalty.of_sums(*weight_sums(there.weights))
+            # A product of NumPy would start the threads of its library.
+            predictions = there.margins + there.intercept
+            inner = float(np.einsum("i,i->", mean.weighted(duals), predictions))
+            if value + mean.conjugate(duals)[0] + inner <= self.target:
+                there = proved(mean, self.penalty, there, duals)
+                if there.gap <= self.target:
+                    return there
+        return proved(mean, self.penalty, there)
+
+
+def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
+    """The numbers of n rows, one out of each run of rows, at a place that changes without a period.
+
+    >>> sampled_rows(10, 3)
+    array([1, 3, 9])
+    """
+    run = np.arange(n, dtype=np.uint64)
+    place = run * np.uint64(0x9E3779B97F4A7C15)
+    place = (place ^ (place >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
+    place ^= place >> np.uint64(29)
+    ends = np.arange(n + 1, dtype=np.int64) * n_rows // n
+    return ends[:-1] + (place % (ends[1:] - ends[:-1]).astype(np.uint64)).astype(np.int64)
+
+
+def start_on_sample(
+    steps: NewtonSteps, here: Iterate, pays: Callable[[int], bool]
+) -> tuple[Iterate, int] | None:
+    """The minimum of a sample of the rows, as an iterate of all rows, and the rows of the sample.
+
+    None if a Gram matrix of the working set does not pay.
+    """
+    compact, penalty, mean = steps.compact, steps.penalty, steps.mean
+    n = max(LEAST_SAMPLE, int(_SHARE * mean.n_rows))
+    chosen = np.zeros(mean.n_columns, bool)
+    chosen[steps.working_set(here, _JOIN_SAMPLE)] = True
+    sample = compact.sample(sampled_rows(mean.n_rows, n), chosen)
+    inner = NewtonSteps(sample, penalty, 0.0, steps.at_zero)
+    inner.least = _SAMPLED * steps.at_zero
+    now = at(sample.mean, penalty, here.weights[sample.features], here.intercept)
+    for number in range(_MOST_SAMPLED):
+        now = replace(now, correlations=sample.mean.correlations(now.duals))
+        size = len(inner.working_set(now, _JOIN_SAMPLE))
+        if (number or size > 2 * LEAST_SAMPLE) and not pays(size):
+            return None
+        now, _, moved = inner.move(now, (0.25, 0.5, 1.0)[min(number, 2)], _JOIN_SAMPLE)
+        if moved <= _NEAR * steps.at_zero:
+            break
+    weights = np.zeros(mean.n_columns)
+    weights[sample.features] = now.weights
+    return proved(mean, penalty, at(mean, penalty, weights, now.intercept)), n

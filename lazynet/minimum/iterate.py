@@ -1,0 +1,107 @@
+"""Weights in the course of a search, with the loss of all rows there and an estimate of the gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.kernels.objective import weight_sums
+from lazynet.kernels.slopes import derivatives
+from lazynet.minimum.objective import MeanLoss, RowSums
+from lazynet.penalties import ElasticNet
+
+Vector = NDArray[np.float64]
+
+# Steps of Newton's method that move the intercept to its best place for given weights.
+_MOST_MOVES = 8
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Weights and intercept, with the loss of all rows and its derivatives there."""
+
+    weights: Vector
+    intercept: float
+    margins: Vector
+    #: a_i = -l'(p_i), and their sum over rows with s_i / n
+    duals: Vector
+    rise: float
+    curvatures: Vector
+    bend: float
+    objective: float
+    #: an estimate of the duality gap
+    gap: float = np.inf
+    #: u of the duals, if it is known
+    correlations: Vector | None = None
+    #: the duals that prove the gap, and their u
+    proof: tuple[Vector, Vector] | None = field(default=None, repr=False)
+
+    def sums(self, mean: MeanLoss) -> RowSums | None:
+        """The sums for a certificate with ``proof``."""
+        if self.proof is None:
+            return None
+        # |x_i| |w| bounds the sum of |x_ij w_j|, of which at most the nonzero weights are added.
+        size = np.count_nonzero(self.weights) * weight_sums(self.weights)[1] ** 0.5
+        return RowSums(self.margins, mean.row_norms * size, self.proof[1])
+
+
+def at(mean: MeanLoss, penalty: ElasticNet, weights: Vector, intercept: float) -> Iterate:
+    """The iterate of these weights; with an intercept, the best one near ``intercept``."""
+    margins = mean.margins(weights)
+    return of_margins(mean, penalty, weights, margins, intercept)
+
+
+def of_margins(
+    mean: MeanLoss, penalty: ElasticNet, weights: Vector, margins: Vector, intercept: float
+) -> Iterate:
+    """The same, with x_i.w known."""
+    duals, slopes, curvatures = np.empty((3, mean.n_rows))
+
+    def evaluate(b: float) -> tuple[float, float, float, float]:
+        arguments = mean.examples, margins, b, mean.loss.code, mean.loss.epsilon, mean.share
+        return derivatives(*arguments, duals, slopes, curvatures)
+
+    total, rise, size, bend = evaluate(intercept)
+    if mean.fit_intercept:
+        for _ in range(_MOST_MOVES):
+            if not (bend > 0.0 and abs(rise) > 1e-11 * size):
+                break
+            trial = intercept + rise / bend
+            after = evaluate(trial)
+            if not after[0] <= total:
+                # Too far, or as near as rounding lets it come.
+                evaluate(intercept)
+                break
+            intercept, (total, rise, size, bend) = trial, after
+    objective = total + penalty.of_sums(*weight_sums(weights))
+    return Iterate(weights, intercept, margins, duals, rise, curvatures, bend, objective)
+
+
+def _dual(mean: MeanLoss, penalty: ElasticNet, duals: Vector, u: Vector) -> float:
+    """The dual objective of these duals, in plain arithmetic."""
+    l1, l2 = penalty.l1, penalty.l2
+    largest = float(np.abs(u).max(initial=0.0))
+    within = min(1.0, l1 / largest) if largest > 0.0 else 1.0
+    best = -mean.conjugate(duals, within)[0]
+    if l2 > 0.0 and within < 1.0:
+        over = np.maximum(np.abs(u) - l1, 0.0)
+        best = max(best, -mean.conjugate(duals)[0] - weight_sums(over)[1] / (2.0 * l2))
+    return best
+
+
+def proved(mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector | None = None) -> Iterate:
+    """The iterate with a gap, by its own duals, or by ``duals`` if these are given."""
+    own = duals is None
+    duals = here.duals if duals is None else duals
+    if mean.fit_intercept:
+        duals = duals.copy() if own else duals
+        mean.balance(duals)
+    u = mean.correlations(duals)
+    gap = here.objective - _dual(mean, penalty, duals, u)
+    if own:
+        here = replace(here, correlations=u)
+    if here.proof is not None and not gap < here.gap:
+        return here
+    return replace(here, gap=gap, proof=(duals, u))
