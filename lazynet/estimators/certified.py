@@ -22,6 +22,7 @@ from lazynet.engines.calls import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import LossOfNumbers, MinimisedLoss
+from lazynet.minimum.gram import sampled_rows
 from lazynet.minimum.minimise import (
     EpochOfSearch,
     Minimiser,
@@ -37,6 +38,8 @@ from lazynet.training.settings import Seed, Standardize, new_generator
 # Features in at least this share of the rows have a size of their own in the warning about sizes,
 # and the largest ratio of sizes without a warning.
 _COMMON, _FAR = 0.05, 100.0
+# The most rows whose nonzeros tell the sizes of features.
+_MOST_COUNTED = 4096
 # The most lines that a fit prints.
 _MOST_LINES = 20
 
@@ -87,9 +90,12 @@ class _DualNetModel(LinearModel):
             check_weight_of_every_class(rows.classes, rows.y, outputs.importances)
         check_penalty(p.loss, p.l1, p.l2)
         X, units, warnings = in_units(p, rows.X)
-        # The search refuses squares that overflow.
-        with np.errstate(over="ignore"):
-            self._choose_penalty(p, float(as_examples(X).squared_norms().mean()), X.shape[0])
+        mean_squared_norm = 0.0
+        if p.l1 is None or p.l2 is None:
+            # The search refuses squares that overflow.
+            with np.errstate(over="ignore"):
+                mean_squared_norm = float(as_examples(X).squared_norms().mean())
+        self._choose_penalty(p, mean_squared_norm, X.shape[0])
 
         def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:
             return Minimiser(Problem(X, *outputs[row], p.loss, p.fit_intercept), generator)
@@ -194,14 +200,16 @@ def in_units(
         moments.count(X)
         moments.settle()
         return moments.units.rows(X), moments.units, []
-    # Values whose squares overflow are refused by the search.
+    # Some rows tell the sizes.  Values whose squares overflow are refused by the search.
+    n_rows = X.shape[0]
+    n_counted = min(n_rows, _MOST_COUNTED)
     with suppress(ValueError):
-        moments.count(X)
+        moments.count(X, None if n_counted == n_rows else sampled_rows(n_rows, n_counted))
     counts, means, squares = moments.cells.T
     # The search refuses squares that overflow.
     with np.errstate(over="ignore"):
         squares = squares + counts * means * means
-    return X, None, warnings_of_sizes(counts, squares, X.shape[0])
+    return X, None, warnings_of_sizes(counts, squares, n_counted)
 
 
 def warnings_of_sizes(

@@ -12,13 +12,14 @@ cdef class CompactRows:
     cdef double* values
     cdef Py_ssize_t n_filled    # rows that are copied
     cdef bint full              # whether every row so far has a value for every column, in order
+    cdef bint in_place          # whether the values are those of X
     cdef bint filling           # whether a copy is under way, perhaps in another thread
     cdef const RowLoops* row_loops
+    cdef list owners            # of the arrays
 
     cdef int check_filled(self) except -1
     cdef int begin(self) except -1
-    cdef void _settle(self) noexcept
-    cdef void _shrink(self) noexcept
+    cdef void _settle(self)
     cdef bint _keep(
         self, Py_ssize_t length, const int32_t* columns, const double* values, const int32_t* places
     ) noexcept nogil

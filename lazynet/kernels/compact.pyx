@@ -11,13 +11,19 @@ Property: the sums are those of the rows of X (tests/exact/test_compact_rows.py)
 
 cimport cython
 
+import numpy as np
+
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport free, malloc
 
 from .arrays cimport check_aligned, check_cells, check_vector
 from .examples cimport Examples, highest_table, importance_of, walk_rows
-from .rows cimport FINISHED, OUT_OF_MEMORY, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row
+from .rows cimport BAD_ROW, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row
+
+# Every so many rows the columns are counted.
+cdef enum:
+    COUNTED = 16
 
 
 def bounds(
@@ -66,27 +72,37 @@ def bounds(
 cdef class CompactRows:
     """A copy of rows with the features that have a place; begins without rows."""
 
-    def __cinit__(self, Py_ssize_t n_rows, Py_ssize_t n_columns, int64_t n_values):
+    def __cinit__(
+        self, Py_ssize_t n_rows, Py_ssize_t n_columns, int64_t n_values, Examples values_of=None
+    ):
+        """Room for rows.  With ``values_of``, their values stay where they are: no column leaves."""
         if not (0 <= n_rows < 2**62 and 0 <= n_columns < 2**31 and 0 <= n_values < 2**60):
             raise ValueError(
                 f"n_rows, n_columns and n_values must be sizes of arrays, got {n_rows}, "
                 f"{n_columns} and {n_values}"
             )
         self.n_rows, self.n_columns, self.n_values = n_rows, n_columns, n_values
-        self.starts = <int64_t*> malloc((n_rows + 1) * sizeof(int64_t))
-        self.columns = <int32_t*> malloc((n_values + 1) * sizeof(int32_t))
-        self.values = <double*> malloc((n_values + 1) * sizeof(double))
-        if self.starts == NULL or self.columns == NULL or self.values == NULL:
-            raise MemoryError(f"no memory for {n_values} values")
-        self.starts[0] = 0
-        self.row_loops = <const RowLoops*> highest_table("row_loops")
+        # NumPy asks for large pages of memory, which are filled in a third of the time.
+        cdef int64_t[::1] starts = np.zeros(n_rows + 1, dtype=np.int64)
+        cdef int32_t[::1] columns
+        cdef double[::1] values
+        self.starts, self.owners = &starts[0], [starts, values_of]
         self.full = True
+        if values_of is None:
+            values = np.empty(n_values + 1)
+            self.values = &values[0]
+            self.owners.append(values)
+        elif not values_of.csr.wide_values or values_of.csr.n_values != n_values:
+            raise ValueError(f"values_of must have {n_values} values of type float64")
+        else:
+            self.values, self.in_place = <double*> values_of.csr.values, True
+        # Rows with all columns in order need no column numbers.
+        if values_of is None or n_values != n_rows * n_columns:
+            columns = np.empty(n_values + 1, dtype=np.int32)
+            self.columns = &columns[0]
+            self.owners.append(columns)
+        self.row_loops = <const RowLoops*> highest_table("row_loops")
         self._settle()
-
-    def __dealloc__(self):
-        free(self.starts)
-        free(self.columns)
-        free(self.values)
 
     @property
     def shape(self):
@@ -112,77 +128,61 @@ cdef class CompactRows:
         self.filling = True
         return 0
 
-    cdef void _settle(self) noexcept:
+    cdef void _settle(self):
         if self.n_filled == self.n_rows:
-            # Fewer values than there is room for, if another thread has changed X.
             self.n_values = self.starts[self.n_rows]
             if self.full and self.columns != NULL:
-                free(self.columns)
                 self.columns = NULL
-            self._shrink()
-
-    cdef void _shrink(self) noexcept:
-        """Give back the room behind the last value."""
-        cdef void* block = realloc(self.values, (self.n_values + 1) * sizeof(double))
-        if block != NULL:
-            self.values = <double*> block
-        if self.columns != NULL:
-            block = realloc(self.columns, (self.n_values + 1) * sizeof(int32_t))
-            if block != NULL:
-                self.columns = <int32_t*> block
+                self.owners.pop()
 
     cdef bint _keep(
         self, Py_ssize_t length, const int32_t* columns, const double* values, const int32_t* places
     ) noexcept nogil:
         """Copy a row, whose columns have ``places``; false if its values have no room."""
-        cdef int64_t at = self.starts[self.n_filled], room = self.n_values - at
-        cdef int64_t n = 0
+        cdef int64_t at = self.starts[self.n_filled]
+        cdef int32_t* own_columns = self.columns + at
+        cdef double* own_values = self.values + at
+        cdef uint32_t most = <uint32_t> self.n_columns, place, misplaced = 0, n = 0
         cdef Py_ssize_t k
-        cdef int32_t place
-        cdef bint full = self.full
-        for k in range(length):
-            place = places[columns[k]]
-            # Another thread may have changed a place since it was checked.
-            if not 0 <= place < self.n_columns:
-                continue
-            if n == room:
+        if self.n_values - at < length:
+            return False
+        # Nothing branches on what is kept.
+        if self.in_place:
+            for k in range(length):
+                place = <uint32_t> places[columns[k]]
+                misplaced |= place ^ <uint32_t> k
+                n += place < most
+                if self.columns != NULL:
+                    own_columns[k] = <int32_t> place
+            if n < length or (self.columns == NULL and (misplaced or n < most)):
                 return False
-            full = full and place == n
-            self.columns[at + n] = place
-            self.values[at + n] = values[k]
-            n += 1
-        self.full = full and n == self.n_columns
+        else:
+            for k in range(length):
+                place = <uint32_t> places[columns[k]]
+                own_columns[n], own_values[n] = <int32_t> place, values[k]
+                misplaced |= place ^ n
+                # A negative place is above all others.  Another thread may have changed places.
+                n += place < most
+        self.full = self.full and n == length == most and misplaced == 0
         self.n_filled += 1
         self.starts[self.n_filled] = at + n
         return True
 
-    def moments(self, Examples examples, double share, double[:, ::1] sums not None):
-        """sums += {1 / n_rows, share s_i x_ij^2} of the values of every column."""
-        cdef Py_ssize_t row, column
-        cdef int64_t k
-        cdef double importance, each = 1.0 / self.n_rows if self.n_rows else 0.0
-        check_cells(sums, self.n_columns, 2, "sums")
-        self.check_filled()
-        if examples.csr.n_rows != self.n_rows:
-            raise ValueError(f"examples must have {self.n_rows} rows, got {examples.csr.n_rows}")
-        with nogil:
-            for row in range(self.n_rows):
-                importance = share * importance_of(examples, row)
-                for k in range(self.starts[row], self.starts[row + 1]):
-                    column = self.columns[k] if self.columns != NULL else k - self.starts[row]
-                    sums[column, 0] += each
-                    sums[column, 1] += importance * self.values[k] * self.values[k]
-
-    def copy(self, Examples examples, const int32_t[::1] places not None):
+    def copy(
+        self, Examples examples, const int32_t[::1] places not None,
+        double[::1] counts not None,    # IN/OUT: rows that have a column, of every sixteenth row
+    ):
         """Copy more rows of the examples; returns how the call ended and the next row.
 
         Column j of X has the place ``places[j]``, or leaves where this is negative.
         """
         cdef Py_ssize_t n_visited = 0
+        cdef int64_t k
         cdef int status = FINISHED
         cdef Walk at
         cdef const OwnRow* here
         check_places(places, examples.csr.n_columns, self.n_columns)
+        check_vector("counts", counts, self.n_columns)
         if examples.csr.n_rows != self.n_rows:
             raise ValueError(f"examples must have {self.n_rows} rows, got {examples.csr.n_rows}")
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
@@ -197,8 +197,11 @@ cdef class CompactRows:
                 if not self._keep(
                     here.length, <const int32_t*> here.columns, here.values, first
                 ):
-                    status = OUT_OF_MEMORY
+                    status = BAD_ROW
                     break
+                if self.n_filled % COUNTED == 1 and self.columns != NULL:
+                    for k in range(self.starts[self.n_filled - 1], self.starts[self.n_filled]):
+                        counts[self.columns[k]] += 1.0
                 n_visited += here.length
                 if n_visited > PATIENCE and self.n_filled < self.n_rows:
                     status = PAUSED
@@ -237,7 +240,7 @@ cdef class CompactRows:
         for k in range(self.n_rows):
             if not 0 <= order[k] < rows.n_rows:
                 raise ValueError(f"order must hold row numbers below {rows.n_rows}, got {order[k]}")
-        if self is rows or self.n_filled:
+        if self is rows or self.n_filled or self.in_place:
             raise ValueError("rows are copied once, and from other rows")
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
         cdef int32_t* all_columns = NULL

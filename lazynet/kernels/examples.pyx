@@ -242,6 +242,11 @@ cdef class Examples:
         return self.csr.n_columns
 
     @property
+    def has_wide_values(self):
+        """Whether the values are float64."""
+        return bool(self.csr.wide_values)
+
+    @property
     def n_values(self):
         """The stored values, with the spare room behind the last row."""
         return self.csr.n_values

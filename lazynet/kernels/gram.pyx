@@ -11,7 +11,7 @@ minimum of the model (tests/exact/test_gram.py).
 
 cimport cython
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
@@ -26,7 +26,7 @@ from .rows cimport FINISHED, PATIENCE, PAUSED, soft
 cdef enum:
     BLOCK = 128
     ROUND = 16
-# Conjugate gradients of one run; they end where a step lowers the model by less than a sweep must.
+# Conjugate gradients of one run.
 cdef int MOST_DIRECTIONS = 60
 
 
@@ -200,19 +200,20 @@ def descend(
     double[::1] slopes not None,        # IN/OUT: minus the gradient of the model's smooth part, g
     double l1,
     double l2,
-    double least,
+    double accuracy,
     int most_sweeps,
 ):
-    """Minimise the model, with l1 |w|_1 + l2/2 |w|^2 added, until a sweep lowers it by ``least``.
+    """Minimise the model, with l1 |w|_1 + l2/2 |w|^2 added.
 
-    Coordinate descent finds the zeros, and conjugate gradients settle the other weights with their
-    signs held.  A call ends after some millions of numbers; returns how much its last sweep over
-    all weights lowered the model, and the sweeps.
+    It ends when a sweep over all weights changes no g_j by more than ``accuracy``.  Coordinate
+    descent finds the zeros, and conjugate gradients settle the other weights with their signs held.
+    A call ends after some millions of numbers; returns the largest change of its last sweep over all
+    weights, and the sweeps.
     """
     cdef Py_ssize_t n = weights.shape[0], j, k
     cdef int64_t n_visited = 0
     cdef int sweep = 0, rest = 0
-    cdef double own, away, lowered, old, largest = 0.0
+    cdef double own, away, change, old, largest = 0.0
     cdef bint everywhere = True, flips
     cdef const double* line
     cdef const RowLoops* loops = <const RowLoops*> highest_table("row_loops")
@@ -226,7 +227,7 @@ def descend(
         raise MemoryError(f"no memory for {n} weights")
     with nogil:
         while sweep < most_sweeps:
-            lowered, flips = 0.0, False
+            change, flips = 0.0, False
             for j in range(n):
                 old = weights[j]
                 if not everywhere and old == 0.0:
@@ -238,7 +239,7 @@ def descend(
                 away = soft(slopes[j] + line[j] * old, l1) / own - old
                 if away == 0.0:
                     continue
-                lowered += away * away * own
+                change = fmax(change, fabs(away) * own)
                 weights[j] = old + away
                 flips = flips or (old > 0.0) != (weights[j] > 0.0) or (old < 0.0) != (weights[j] < 0.0)
                 loops.full_move(&slopes[0], line, n, away)
@@ -246,18 +247,18 @@ def descend(
             sweep += 1
             n_visited += n
             if everywhere:
-                largest = lowered
-                if not lowered > least:
+                largest = change
+                if not change > accuracy:
                     break
             if n_visited > PATIENCE:
                 break
-            if not lowered > least:
+            if not change > accuracy:
                 everywhere = True
                 continue
             everywhere = False
             if not flips and sweep >= rest:
                 n_visited += _settle(
-                    &hessian[0, 0], n, &weights[0], &slopes[0], l1, l2, least, room, loops
+                    &hessian[0, 0], n, &weights[0], &slopes[0], l1, l2, accuracy, room, loops
                 )
                 everywhere, rest = True, sweep + 2
     free(room)
@@ -266,7 +267,7 @@ def descend(
 
 cdef int64_t _settle(
     const double* hessian, Py_ssize_t n, double* weights, double* slopes, double l1, double l2,
-    double enough, double* room, const RowLoops* loops
+    double accuracy, double* room, const RowLoops* loops
 ) noexcept nogil:
     """Conjugate gradients on the nonzeros with their signs held, as far as the first zero."""
     cdef double* residual = room
@@ -277,7 +278,7 @@ cdef int64_t _settle(
     cdef Py_ssize_t j, first_zero = -1
     cdef int turn
     cdef int64_t n_visited = 0
-    cdef double power = 0.0, next_power, bend, length, reach = 1.0
+    cdef double power = 0.0, next_power, bend, length, largest, reach = 1.0
     memset(room, 0, 4 * n * sizeof(double))
     for j in range(n):
         if weights[j] != 0.0:
@@ -305,7 +306,10 @@ cdef int64_t _settle(
         for j in range(n):
             if weights[j] != 0.0:
                 direction[j] = scale[j] * residual[j] + next_power / power * direction[j]
-        if not length * power > enough:
+        largest = 0.0
+        for j in range(n):
+            largest = fmax(largest, fabs(residual[j]))
+        if not largest > 0.1 * accuracy:
             break
         power = next_power
     for j in range(n):

@@ -114,9 +114,9 @@ cdef class NewtonColumns(WorkingSet):
 
     cdef double _curvature_sum(self, Py_ssize_t place) noexcept nogil:
         """sum_i h_i x_ij^2"""
-        cdef const double* x = self.values + self.starts[place]
-        cdef const int32_t* rows = self.rows + self.starts[place]
-        cdef Py_ssize_t k, length = self.lengths[place]
+        cdef const double* x = self.values + self.first[self.features[place]]
+        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
+        cdef Py_ssize_t k, length = self.length_of(place)
         cdef double sum = 0.0
         for k in range(length):
             sum += x[k] * x[k] * self.curvatures[rows[k]]
@@ -124,11 +124,11 @@ cdef class NewtonColumns(WorkingSet):
 
     cdef void _respond(self, Py_ssize_t place, double change) noexcept nogil:
         """r_i += h_i x_ij times the change of a weight."""
-        cdef const double* x = self.values + self.starts[place]
-        cdef const int32_t* rows = self.rows + self.starts[place]
+        cdef const double* x = self.values + self.first[self.features[place]]
+        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
         cdef const double* curvatures = self.curvatures
         cdef double* response = self.response
-        cdef Py_ssize_t k, length = self.lengths[place]
+        cdef Py_ssize_t k, length = self.length_of(place)
         if length == self.n_rows:
             for k in range(length):
                 response[k] += change * x[k] * curvatures[k]
@@ -217,13 +217,13 @@ cdef class NewtonColumns(WorkingSet):
             pull = self._curvature_of(place)
             new = soft(self.trial[place] - self._slope_of(place) / pull, self.l1 / pull)
             change = new - self.trial[place]
-            self.work += self.lengths[place]
+            self.work += self.length_of(place)
             if change != 0.0:
                 met = fmax(met, fabs(change) * pull)
                 flips[0] += (new > 0.0) != (self.trial[place] > 0.0)
                 flips[0] += (new < 0.0) != (self.trial[place] < 0.0)
                 self.trial[place] = new
-                self.work += self.lengths[place]
+                self.work += self.length_of(place)
                 self._respond(place, change)
         if self.fit_intercept:
             change = self._intercept_slope()
@@ -259,7 +259,7 @@ cdef class NewtonColumns(WorkingSet):
             if self.trial[place] != 0.0:
                 self.support[n] = place
                 n += 1
-                nonzeros += self.lengths[place]
+                nonzeros += self.length_of(place)
         for k in range(n):
             place = self.support[k]
             residual[k] = -(

@@ -40,7 +40,7 @@ def derivatives(
 ):
     """share sum s_i l(m_i + b), and the sums of ``slopes``, of their magnitudes, of ``curvatures``."""
     cdef Py_ssize_t first = 0, n, k, n_rows = examples.csr.n_rows
-    cdef double total = 0.0, low = 0.0, rise = 0.0, size = 0.0, bend = 0.0, importance
+    cdef double total = 0.0, low = 0.0, rise = 0.0, size = 0.0, bend = 0.0, importance, part
     cdef double predictions[ROWS_AT_ONCE]
     cdef double losses[ROWS_AT_ONCE]
     check_runnable(examples, loss)
@@ -57,14 +57,16 @@ def derivatives(
                 examples, predictions, first, n, loss, epsilon, losses, &duals[first],
                 &curvatures[first],
             )
+            part = 0.0
             for k in range(n):
                 importance = share * importance_of(examples, first + k)
-                add_to(&total, &low, importance * losses[k])
+                part += importance * losses[k]
                 duals[first + k] = -duals[first + k]
                 slopes[first + k] = importance * duals[first + k]
                 curvatures[first + k] *= importance
                 rise += slopes[first + k]
                 size += slopes[first + k] if slopes[first + k] > 0.0 else -slopes[first + k]
                 bend += curvatures[first + k]
+            add_to(&total, &low, part)
             first += n
     return total + low, rise, size, bend

@@ -18,6 +18,7 @@ from .arrays cimport check_aligned, check_cells, check_vector
 from .rules.motion cimport add_to
 from .conjugates cimport conjugate
 from .examples cimport Examples, check_runnable, importance_of, walk_rows
+from .lanes cimport LANES
 from .losses cimport LOG_LOSS, loss_slope
 from .slopes cimport ROWS_AT_ONCE, losses_with_derivatives
 from .rows cimport AHEAD, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, fetch_row, next_row
@@ -116,6 +117,34 @@ def add_compensated(double[:, ::1] cells not None, const double[:, ::1] others n
             cells[j, 1] += others[j, 1]
 
 
+# A sum in eight parts, each with what its rounding has lost: the parts do not wait for each other.
+cdef struct Parts:
+    double high[LANES]
+    double low[LANES]
+
+
+cdef inline void add_block(Parts* parts, double* terms, Py_ssize_t n) noexcept nogil:
+    """Add n of ROWS_AT_ONCE terms; the terms behind them become 0."""
+    cdef Py_ssize_t k
+    cdef int lane
+    for k in range(n, <Py_ssize_t> ROWS_AT_ONCE):
+        terms[k] = 0.0
+    k = 0
+    while k < n:
+        for lane in range(<int> LANES):
+            add_to(&parts.high[lane], &parts.low[lane], terms[k + lane])
+        k += LANES
+
+
+cdef inline double sum_of_parts(const Parts* parts) noexcept nogil:
+    cdef double total = 0.0, low = 0.0
+    cdef int lane
+    for lane in range(<int> LANES):
+        add_to(&total, &low, parts.high[lane])
+        low += parts.low[lane]
+    return total + low
+
+
 def total_loss(
     Examples examples,
     const double[::1] predictions not None,
@@ -134,11 +163,13 @@ def total_loss(
     ``sizes`` the predictions are right to the last digit.
     """
     cdef Py_ssize_t row = 0, n, k
-    cdef double total = 0.0, low = 0.0, lost = 0.0, importance, away
+    cdef double lost = 0.0, importance, away
+    cdef Parts parts
     cdef double shifted[ROWS_AT_ONCE]
     cdef double values[ROWS_AT_ONCE]
     cdef double slopes[ROWS_AT_ONCE]
     cdef double curvatures[ROWS_AT_ONCE]
+    memset(&parts, 0, sizeof(Parts))
     check_runnable(examples, loss)
     check_vector("predictions", predictions, examples.csr.n_rows)
     if sizes is not None:
@@ -153,7 +184,6 @@ def total_loss(
             )
             for k in range(n):
                 importance = importance_of(examples, row)
-                add_to(&total, &low, importance * values[k])
                 # The prediction is rounded, and so is its distance from the target.
                 away = fabs(predictions[row]) + fabs(shift) + fabs(examples.targets[row])
                 if sizes is not None:
@@ -162,8 +192,10 @@ def total_loss(
                 lost += importance * (
                     SLACK * values[k] + (fabs(slopes[k]) + jump + curvature * away) * away
                 )
+                values[k] *= importance
                 row += 1
-    return share * (total + low), share * lost
+            add_block(&parts, values, n)
+    return share * sum_of_parts(&parts), share * lost
 
 
 def total_conjugate(
@@ -176,10 +208,12 @@ def total_conjugate(
 ):
     """share * sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
     cdef Py_ssize_t row = 0, n, k
-    cdef double total = 0.0, low = 0.0, lost = 0.0, importance
+    cdef double lost = 0.0, importance
+    cdef Parts parts
     cdef double shares[ROWS_AT_ONCE]
     cdef double terms[ROWS_AT_ONCE]
     cdef double sizes[ROWS_AT_ONCE]
+    memset(&parts, 0, sizeof(Parts))
     check_runnable(examples, loss)
     check_vector("duals", duals, examples.csr.n_rows)
     with nogil:
@@ -197,11 +231,11 @@ def total_conjugate(
             for k in range(n):
                 importance = importance_of(examples, row + k)
                 # Without a weight also an infinite term counts nothing.
-                if importance != 0.0:
-                    add_to(&total, &low, importance * terms[k])
-                    lost += importance * sizes[k]
+                terms[k] = importance * terms[k] if importance != 0.0 else 0.0
+                lost += importance * sizes[k]
+            add_block(&parts, terms, n)
             row += n
-    return share * (total + low), share * lost * SLACK
+    return share * sum_of_parts(&parts), share * lost * SLACK
 
 
 def negative_slopes(

@@ -5,6 +5,12 @@ from .columns cimport Columns
 
 
 cdef class WorkingSet(Columns):
+    cdef double share              # the factor of every importance: 1 / n
+    # The place of each column in the working set, or -1; and a number for each place.
+    cdef int32_t* places
+    cdef Py_ssize_t size
+    cdef int64_t* features         # its column
+    cdef double* norms             # share sum s_i x_ij^2
     cdef int loss
     cdef double epsilon, l1, l2
     cdef double own_curvature      # of the loss at its steepest point
@@ -41,6 +47,7 @@ cdef class WorkingSet(Columns):
 
     cdef int check_started(self) except -1
     cdef int check_modelled(self) except -1
+    cdef int64_t length_of(self, Py_ssize_t place) noexcept nogil
     cdef double dot_column(self, Py_ssize_t place, const double* vector) noexcept nogil
     cdef void add_column(self, Py_ssize_t place, double factor, double* vector) noexcept nogil
     cdef double evaluate(

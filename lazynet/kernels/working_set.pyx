@@ -8,13 +8,14 @@ Property: the certificate of what Newton's method finds with them (tests/exact/t
 
 cimport cython
 
+import numpy as np
+
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from .arrays cimport check_vector
-from .columns cimport Columns, grow
+from .arrays cimport check_aligned, check_vector
+from .columns cimport Columns
 from .compact cimport CompactRows
 from .conjugates cimport conjugate, into_domain, smoothed_with_derivatives
 from .examples cimport Examples, check_runnable, importance_of
@@ -30,53 +31,62 @@ cdef class WorkingSet(Columns):
         self, CompactRows rows, Examples examples, int loss, double epsilon, double curvature,
         double share, bint fit_intercept
     ):
-        cdef Py_ssize_t n = rows.n_rows
+        cdef Py_ssize_t n = rows.n_rows + 1, d = rows.n_columns + 1, k
+        cdef double[:, ::1] of_rows = np.zeros((9, n))
+        cdef double[:, ::1] of_places = np.empty((10, d))
+        cdef int64_t[::1] features = np.empty(d, dtype=np.int64)
+        cdef int32_t[:, ::1] numbers = np.empty((3, d), dtype=np.int32)
         check_runnable(examples, loss)
         self.loss, self.epsilon, self.share = loss, epsilon, share
         self.own_curvature, self.fit_intercept = curvature, fit_intercept
-        cdef double** of_rows[9]
-        of_rows[0], of_rows[1], of_rows[2] = &self.margins, &self.slopes, &self.curvatures
-        of_rows[3], of_rows[4] = &self.next_margins, &self.next_slopes
-        of_rows[5], of_rows[6] = &self.next_curvatures, &self.response
-        of_rows[7], of_rows[8] = &self.scratch, &self.held
-        cdef int k
-        for k in range(9):
-            of_rows[k][0] = <double*> malloc((n + 1) * sizeof(double))
-            if of_rows[k][0] == NULL:
-                raise MemoryError(f"no memory for {n} rows")
-            memset(of_rows[k][0], 0, (n + 1) * sizeof(double))
+        self.owners += [of_rows, of_places, features, numbers]
+        self.margins, self.slopes, self.curvatures = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
+        self.next_margins, self.next_slopes = &of_rows[3, 0], &of_rows[4, 0]
+        self.next_curvatures, self.response = &of_rows[5, 0], &of_rows[6, 0]
+        self.scratch, self.held = &of_rows[7, 0], &of_rows[8, 0]
+        self.weights, self.trial, self.norms = &of_places[0, 0], &of_places[1, 0], &of_places[2, 0]
+        self.gradient, self.hessian = &of_places[3, 0], &of_places[4, 0]
+        self.vectors, self.features = &of_places[5, 0], &features[0]
+        self.places, self.active, self.support = &numbers[0, 0], &numbers[1, 0], &numbers[2, 0]
+        for k in range(d):
+            self.places[k] = -1
 
-    def __dealloc__(self):
-        free(self.margins)
-        free(self.slopes)
-        free(self.curvatures)
-        free(self.next_margins)
-        free(self.next_slopes)
-        free(self.next_curvatures)
-        free(self.response)
-        free(self.scratch)
-        free(self.held)
-        free(self.weights)
-        free(self.trial)
-        free(self.gradient)
-        free(self.hessian)
-        free(self.active)
-        free(self.support)
-        free(self.vectors)
+    def __len__(self):
+        return self.size
 
-    cdef bint make_room(self, Py_ssize_t room) noexcept:
-        return (
-            Columns.make_room(self, room)
-            and grow(<void**> &self.weights, room * 8) and grow(<void**> &self.trial, room * 8)
-            and grow(<void**> &self.gradient, room * 8) and grow(<void**> &self.hessian, room * 8)
-            and grow(<void**> &self.active, room * 4) and grow(<void**> &self.support, room * 4)
-            and grow(<void**> &self.vectors, room * 5 * 8)
-        )
+    def candidates(self, const double[::1] u not None, double threshold):
+        """The features outside the working set with |u_j| > threshold."""
+        cdef Py_ssize_t j, n = 0
+        check_vector("u", u, self.n_columns)
+        found = np.empty(self.n_columns, dtype=np.int64)
+        cdef int64_t[::1] out = found
+        for j in range(self.n_columns):
+            if fabs(u[j]) > threshold and self.places[j] < 0:
+                out[n] = j
+                n += 1
+        return found[:n]
 
-    cdef void joined(self, Py_ssize_t first, Py_ssize_t stop) noexcept nogil:
-        cdef Py_ssize_t place
-        for place in range(first, stop):
-            self.weights[place] = 0.0
+    def join(self, const int64_t[::1] features not None):
+        """Let new features join the working set, with the weight 0."""
+        cdef Py_ssize_t k, n = features.shape[0], place
+        cdef int64_t at, feature
+        check_aligned("features", &features[0] if n else NULL)
+        self.check_filled()
+        for k in range(n):
+            feature = features[k]
+            if not 0 <= feature < self.n_columns or self.places[feature] >= 0:
+                raise ValueError(
+                    f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
+                )
+            place = self.size
+            self.features[place], self.places[feature] = feature, <int32_t> place
+            self.weights[place] = self.norms[place] = 0.0
+            for at in range(self.first[feature], self.first[feature + 1]):
+                self.norms[place] += (
+                    self.share * importance_of(self.examples, self.rows[at])
+                    * self.values[at] * self.values[at]
+                )
+            self.size += 1
         self.modelled = False
 
     cdef int check_started(self) except -1:
@@ -99,7 +109,7 @@ cdef class WorkingSet(Columns):
         cdef Py_ssize_t place, row
         check_vector("weights", weights, self.n_columns)
         check_vector("held", held, self.n_rows if nu > 0.0 else 0)
-        self.check_free()
+        self.check_filled()
         self.started = True
         self.l1, self.l2, self.intercept, self.nu, self._damping = l1, l2, intercept, nu, 0.0
         self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
@@ -156,11 +166,16 @@ cdef class WorkingSet(Columns):
 
     # --- columns, and sums over rows --------------------------------------------------------
 
+    cdef int64_t length_of(self, Py_ssize_t place) noexcept nogil:
+        """The nonzeros of a column."""
+        cdef int64_t feature = self.features[place]
+        return self.first[feature + 1] - self.first[feature]
+
     cdef double dot_column(self, Py_ssize_t place, const double* vector) noexcept nogil:
         """sum_i x_ij v_i"""
-        cdef const double* x = self.values + self.starts[place]
-        cdef const int32_t* rows = self.rows + self.starts[place]
-        cdef Py_ssize_t k = 0, length = self.lengths[place]
+        cdef const double* x = self.values + self.first[self.features[place]]
+        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
+        cdef Py_ssize_t k = 0, length = self.length_of(place)
         cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
         if length == self.n_rows:
             return self.compact.row_loops.full_dot(x, vector, length)
@@ -178,9 +193,9 @@ cdef class WorkingSet(Columns):
 
     cdef void add_column(self, Py_ssize_t place, double factor, double* vector) noexcept nogil:
         """v_i += factor x_ij"""
-        cdef const double* x = self.values + self.starts[place]
-        cdef const int32_t* rows = self.rows + self.starts[place]
-        cdef Py_ssize_t k, length = self.lengths[place]
+        cdef const double* x = self.values + self.first[self.features[place]]
+        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
+        cdef Py_ssize_t k, length = self.length_of(place)
         if factor == 0.0:
             return
         if length == self.n_rows:
@@ -194,7 +209,7 @@ cdef class WorkingSet(Columns):
     ) noexcept nogil:
         """The mean loss; slopes <- g, curvatures <- h."""
         cdef Py_ssize_t row = 0, n, k
-        cdef double total = 0.0, low = 0.0, importance
+        cdef double total = 0.0, low = 0.0, importance, part
         cdef double predictions[ROWS_AT_ONCE]
         cdef double losses[ROWS_AT_ONCE]
         while row < self.n_rows:
@@ -212,11 +227,13 @@ cdef class WorkingSet(Columns):
                     self.examples, predictions, row, n, self.loss, self.epsilon, losses,
                     slopes + row, curvatures + row,
                 )
+            part = 0.0
             for k in range(n):
                 importance = self.share * importance_of(self.examples, row + k)
-                add_to(&total, &low, importance * losses[k])
+                part += importance * losses[k]
                 slopes[row + k] *= importance
                 curvatures[row + k] *= importance
+            add_to(&total, &low, part)
             row += n
         return total + low
 

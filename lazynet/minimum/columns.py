@@ -7,12 +7,12 @@ method of multipliers).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.newton import NewtonColumns
-from lazynet.losses import Loss
 from lazynet.minimum import interior
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
@@ -62,26 +62,26 @@ class Columns:
     """
 
     def __init__(self, mean: MeanLoss) -> None:
-        loss: Loss = mean.loss
         self.mean = mean
-        self.set = NewtonColumns(
-            mean.rows, mean.examples, loss.code, loss.epsilon, loss.curvature or 1.0, mean.share,
-            mean.fit_intercept,
-        )  # fmt: skip
+
+    @cached_property
+    def set(self) -> NewtonColumns:
+        """The working set; a search on Gram matrices needs none."""
+        mean, loss = self.mean, self.mean.loss
+        arguments = mean.rows, mean.examples, loss.code, loss.epsilon, loss.curvature or 1.0
+        columns = NewtonColumns(*arguments, mean.share, mean.fit_intercept)
+        mean.over_rows(lambda _: columns.fill())
+        return columns
 
     def start(
         self, penalty: ElasticNet, here: Iterate, smoothing: Smoothing = NO_SMOOTHING
     ) -> None:
         """Begin at the weights of an iterate, for this penalty."""
         self.penalty = penalty
-        self._join(self.set.candidates(here.weights, 0.0))
+        self.set.join(self.set.candidates(here.weights, 0.0))
         self.set.start(
             penalty.l1, penalty.l2, here.weights, here.intercept, smoothing.strength, smoothing.held
         )
-
-    def _join(self, features: NDArray[np.int64]) -> None:
-        if len(features):
-            self.set.join(features)
 
     def read(self) -> Iterate:
         """The present weights as an iterate with a gap.
@@ -109,7 +109,7 @@ class Columns:
         if len(features) > most:
             chosen = np.argpartition(np.abs(u[features]), -most)[-most:]
             features = np.sort(features[chosen])
-        self._join(features)
+        self.set.join(features)
         return len(features)
 
     def improve(self, gap: float, target: float, joined: int) -> bool:

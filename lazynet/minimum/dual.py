@@ -1,4 +1,8 @@
-"""The state of dual coordinate ascent: a number per feature, a dual variable per example."""
+"""Dual coordinate ascent: a number per feature, a dual variable per example.
+
+It visits rows, not columns, and needs an l2 > 0 that holds the weights.  It is the fastest method
+where most of X lies in the columns of the working set, and a Gram matrix does not pay.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,9 @@ from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
 from lazynet.kernels import dual as kernel
+from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
+from lazynet.minimum.screening import Compact
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -17,6 +23,10 @@ Vector = NDArray[np.float64]
 # Rows that are visited one after the other as they lie in memory, in a random order of such runs:
 # about as many epochs as single rows in random order, and a third less waiting for memory.
 _RUN = 8
+# Factor by which kappa changes, and how far it may go from where it began.
+_STEP, _FARTHEST = 1.5, 1e8
+# Epochs after which the centre of a loss without curvature moves in any case.
+_MOST_WAITING = 10
 
 
 def shuffled(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
@@ -33,8 +43,8 @@ def shuffled(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where the ascent stands after some steps, in plain arithmetic."""
+class Progress:
+    """The weights after some steps and the gaps there, in plain arithmetic."""
 
     weights: Vector
     intercept: float
@@ -133,7 +143,7 @@ class DualAscent:
         balance = self.mean.share * self.mean.sum_of(duals)
         self.fields[kernel.INTERCEPT_Z_FIELD] = balance + self.kappa_intercept * intercept
 
-    def standing(self) -> Standing:
+    def progress(self) -> Progress:
         """The objective of the present weights, and the gaps; visits all rows once."""
         mean, l1, l2, kappa = self.mean, self.penalty.l1, self.penalty.l2, self.kappa
         weights, intercept = self.weights(), self.intercept
@@ -160,7 +170,7 @@ class DualAscent:
         if mean.fit_intercept:
             left_over = float(self.fields[kernel.INTERCEPT_Z_FIELD])
             left_over -= self.kappa_intercept * self.intercept_centre
-        return Standing(
+        return Progress(
             weights,
             intercept,
             objective,
@@ -179,3 +189,67 @@ class DualAscent:
         )
         self.kappa, self.kappa_intercept = kappa, kappa_intercept
         self.intercept_centre = intercept
+
+
+class Ascent:
+    """Dual ascent in epochs of random order, with a centre and a kappa that adapt.
+
+    With a smooth loss the centre moves after every epoch: kappa grows if the epoch leaves the inner
+    problem further from its minimum than the objective and the centre have come, and falls if the
+    inner problem is nearly done.  A loss without curvature needs inner problems that are solved:
+    the centre waits until the inner gap is below the proximal term.
+    """
+
+    def __init__(
+        self, mean: MeanLoss, penalty: ElasticNet, generator: np.random.RandomState
+    ) -> None:
+        # kappa begins where it suits rows of median length, and an intercept's column of ones.
+        norms = mean.squared_norms[mean.squared_norms > 0.0]
+        curvature = (mean.loss.curvature or 1.0) * mean.share
+        self.unit = curvature * (float(np.median(norms)) if len(norms) else 1.0)
+        self.ascent = DualAscent(mean, penalty, self.unit, curvature if mean.fit_intercept else 0.0)
+        self.generator = generator
+        self.smooth = mean.loss.curvature is not None
+        self.last = np.inf
+        self.waited = 0
+        self.started = False
+        self.next_factor: float | None = None
+
+    def epoch(self, last: Iterate, compact: Compact) -> Iterate:
+        """The iterate after an epoch; both have the weights of ``compact``."""
+        ascent = self.ascent
+        if not self.started:
+            weights = compact.expand(last.weights, ascent.mean.n_columns)
+            ascent.start_from(weights, last.intercept, last.duals)
+            self.started = True
+        elif self.next_factor is not None:
+            ascent.recentre(self.next_factor)
+        ascent.take(shuffled(ascent.mean.n_rows, self.generator))
+        now = ascent.progress()
+        self.next_factor = self._after(now)
+        duals, weights = ascent.duals.copy(), now.weights[compact.features]
+        return Iterate.of_duals(weights, now.intercept, duals, now.objective, now.gap)
+
+    def _after(self, now: Progress) -> float | None:
+        """The factor of kappa with which the centre moves; None if the centre waits."""
+        factor = self._wanted(now)
+        if factor is None:
+            return None
+        within = 1.0 / _FARTHEST < factor * self.ascent.kappa / self.unit < _FARTHEST
+        return factor if within else 1.0
+
+    def _wanted(self, now: Progress) -> float | None:
+        if not self.smooth:
+            self.waited += 1
+            solved = now.inner_gap <= now.distance
+            if not solved and self.waited < _MOST_WAITING:
+                return None
+            at_once, self.waited = self.waited == 1, 0
+            return _STEP if not solved else 1.0 / _STEP if at_once else 1.0
+        progress = max(self.last - now.objective, 0.0)
+        first, self.last = self.last == np.inf, now.objective
+        if now.inner_gap > 4.0 * progress + now.distance:
+            return _STEP
+        if not first and now.inner_gap < 0.25 * min(progress, now.distance):
+            return 1.0 / _STEP
+        return 1.0

@@ -31,22 +31,27 @@ from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 Features = NDArray[np.int64]
+#: Whether a Gram matrix of some features of a sample pays.
+Pays = Callable[[Features, Compact], bool]
 
-# A feature joins the working set if |u_j| exceeds this share of l1; at most so many join at once.
-_JOIN, _JOIN_SAMPLE, _MOST_JOINING = 0.85, 0.9, 512
+# A feature joins the working set if |u_j| exceeds this share of l1, or l1 where the gap is above this
+# share of the objective at zero weights; at most so many join at once.
+_JOIN, _FAR, _MOST_JOINING = 0.85, 0.1, 512
 # Features that occur in this share of the rows are heads of the Gram matrix (kernels/gram.pyx).
-_HEAD = 0.15
+HEAD = 0.15
 # The sample is this share of the rows, and has at least so many.
 _SHARE, LEAST_SAMPLE = 1 / 12, 2000
+# It has the features with |u_j| above this share of l1 at zero weights.
+_JOIN_SAMPLE = 0.9
 # The sample is left when a step moves the weights by d with d'Hd below this share of the objective at
 # zero weights, or after so many steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
-# A model is minimised until a sweep lowers it by this share of the objective at zero weights, times
-# the square of the tolerance in units of 1e-4.
-_EXACT, _LEAST_EXACT, _MOST_SWEEPS = 1e-10, 1e-20, 300
-# The same share on the sample.
-_SAMPLED = 1e-6
-# The curvature of a feature is at least this share of that at the steepest point of the loss.
+# A model is minimised until no visit changes a slope by more than this share of the gap that is
+# asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the sample,
+# than this share of l1.
+_SHARE_OF_TARGET, _SHARE_OF_VIOLATION, _SAMPLED = 0.1, 1e-3, 0.03
+_LEAST_ACCURACY, _MOST_SWEEPS = 1e-15, 100
+# The curvature of a feature is at least this share of the largest one.
 _LEAST_CURVATURE = 1e-10
 _LEAST_DAMPING, _MOST_HALVINGS, _ROUNDING = 1e-3, 30, 1e-14
 
@@ -57,17 +62,24 @@ class NewtonSteps:
     name = "newton"
 
     def __init__(
-        self, compact: Compact, penalty: ElasticNet, target: float, at_zero: float
+        self,
+        compact: Compact,
+        penalty: ElasticNet,
+        target: float,
+        at_zero: float,
+        *,
+        sampled: bool = False,
     ) -> None:
+        self.sampled = sampled
         self.compact, self.mean, self.penalty = compact, compact.mean, penalty
         self.target, self.at_zero, self.damping = target, at_zero, 0.0
-        sharpness = min(1.0, target / (1e-4 * at_zero) if at_zero > 0.0 else 0.0)
-        self.least = at_zero * max(_EXACT * sharpness**2, _LEAST_EXACT)
 
-    def working_set(self, here: Iterate, join: float = _JOIN) -> Features:
+    def working_set(self, here: Iterate) -> Features:
         """The features that a step may move."""
         assert here.correlations is not None, "the iterate has no correlations"
         size, active = np.abs(here.correlations), here.weights != 0.0
+        # Far from the minimum another step follows, for which features may join.
+        join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
         joining = np.flatnonzero((size > join * self.penalty.l1) & ~active)
         most = max(_MOST_JOINING, int(active.sum()))
         if len(joining) > most:
@@ -79,63 +91,54 @@ class NewtonSteps:
     def hessian(self, chosen: Features, curvatures: Vector) -> Vector:
         """The Hessian of the intercept and the chosen features."""
         rows = self.mean.rows
-        heads = int(np.count_nonzero(self.compact.frequencies[chosen] > _HEAD))
+        heads = int(np.count_nonzero(self.compact.frequencies[chosen] > HEAD))
         gram = Gram(rows, chosen.astype(np.int32), heads, self.mean.fit_intercept)
         self.mean.over_rows(lambda first: gram.add(curvatures, first))
         out = np.empty((len(chosen) + 1, len(chosen) + 1))
         gram.read(out)
         return out
 
-    def model_minimum(
-        self, here: Iterate, chosen: Features, curvatures: Vector
-    ) -> tuple[Vector, float, float]:
+    def model_minimum(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
         """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
         assert here.correlations is not None, "the iterate has no correlations"
         mean, penalty = self.mean, self.penalty
-        H = self.hessian(chosen, curvatures)
+        H = self.hessian(chosen, here.curvatures)
         bend, border = H[0, 0], H[0, 1:].copy()
         old, slopes = here.weights[chosen], here.correlations[chosen]
         H = np.ascontiguousarray(H[1:, 1:])
-        steepest = (mean.loss.curvature or 1.0) * self.compact.squares[chosen]
-        diagonal = H.diagonal()
-        least = _LEAST_CURVATURE * steepest + self.damping * steepest
-        np.fill_diagonal(H, diagonal + np.maximum(least, 1e-13 * diagonal))
+        diagonal = H.diagonal() * (1.0 + 1e-13)
+        diagonal = np.maximum(diagonal, _LEAST_CURVATURE * diagonal.max(initial=0.0))
+        np.fill_diagonal(H, diagonal + self.damping * diagonal)
         moves = mean.fit_intercept and bend > 0.0
         if moves:
             H -= np.outer(border, border / bend)
             slopes -= border * (here.rise / bend)
-        new, before, swept = old.copy(), slopes.copy(), 0
-        while swept < _MOST_SWEEPS:
-            lowered, sweeps = descend(
-                H, new, slopes, penalty.l1, penalty.l2, self.least, _MOST_SWEEPS - swept
+        accuracy = self._accuracy(old, slopes)
+        new, before, swept, met = old.copy(), slopes.copy(), 0, np.inf
+        while met > accuracy and swept < _MOST_SWEEPS:
+            met, sweeps = descend(
+                H, new, slopes, penalty.l1, penalty.l2, accuracy, _MOST_SWEEPS - swept
             )
             swept += sweeps
-            if not lowered > self.least:
-                break
         change = new - old
         moved = float(change @ (before - slopes))
         return new, float(here.rise - border @ change) / bend if moves else 0.0, moved
 
-    def _curvatures(self, here: Iterate, share: float) -> Vector:
-        """The curvatures of a share of the rows, so large that their sums stand for all rows."""
-        n_rows = self.mean.n_rows
-        rows = sampled_rows(n_rows, max(LEAST_SAMPLE // 2, round(share * n_rows)))
-        if len(rows) >= n_rows:
-            return here.curvatures
-        out = np.zeros(n_rows)
-        out[rows] = here.curvatures[rows] * (n_rows / len(rows))
-        return out
+    def _accuracy(self, weights: Vector, slopes: Vector) -> float:
+        """How exactly the model is minimised."""
+        l1, l2 = self.penalty.l1, self.penalty.l2
+        if not self.target > 0.0:
+            return max(_SAMPLED * l1, _LEAST_ACCURACY) if self.sampled else _LEAST_ACCURACY
+        pull = slopes - l2 * weights
+        violation = np.where(weights, np.abs(pull - l1 * np.sign(weights)), np.abs(pull) - l1)
+        wanted = _SHARE_OF_TARGET * self.target / max(float(np.abs(weights).sum()), 1e-3)
+        return max(wanted, _SHARE_OF_VIOLATION * float(violation.max(initial=0.0)))
 
-    def move(
-        self, here: Iterate, share: float = 1.0, join: float = _JOIN
-    ) -> tuple[Iterate, float | None, float]:
-        """One Newton step: the next iterate; the change of b, None if the step is shortened; d'Hd.
-
-        ``share`` is the share of the rows whose Hessian stands for that of all rows.
-        """
+    def move(self, here: Iterate) -> tuple[Iterate, float | None, float]:
+        """One Newton step: the next iterate; the change of b, None if the step is shortened; d'Hd."""
         mean, penalty = self.mean, self.penalty
-        chosen = self.working_set(here, join)
-        new, db, moved = self.model_minimum(here, chosen, self._curvatures(here, share))
+        chosen = self.working_set(here)
+        new, db, moved = self.model_minimum(here, chosen)
         weights = here.weights.copy()
         weights[chosen] = new
         margins = mean.margins(weights)
@@ -145,26 +148,29 @@ class NewtonSteps:
             self.damping = 0.1 * self.damping if self.damping > _LEAST_DAMPING else 0.0
             return there, db, moved
         self.damping = max(10.0 * self.damping, _LEAST_DAMPING)
-        length = 1.0
+        length, best = 1.0, here
         for _ in range(_MOST_HALVINGS):
             length *= 0.5
             between = here.weights + length * (weights - here.weights)
             m = here.margins + length * (margins - here.margins)
             there = of_margins(mean, penalty, between, m, here.intercept + length * db)
-            if there.objective <= here.objective:
-                return there, None, moved
-        return here, None, moved
+            if best is not here and there.objective >= best.objective:
+                break
+            if there.objective < best.objective:
+                best = there
+        return best, None, moved
 
-    def step(self, here: Iterate, share: float = 1.0) -> Iterate:
+    def step(self, here: Iterate) -> Iterate:
         """The iterate after one step, with a gap: by the duals of the model if these promise it."""
         mean = self.mean
-        there, db, _ = self.move(here, share)
+        there, db, _ = self.move(here)
         if there is here:
             return here
         if here.proof is not None:
             # The bound of the duals so far holds for all weights.
             gap = here.gap + there.objective - here.objective
-            there = replace(there, gap=gap, proof=here.proof)
+            proof = {"proof": here.proof, "proof_correlations": here.proof_correlations}
+            there = replace(there, gap=gap, **proof)
         if db is not None and self.target > 0.0:
             counts = mean.share if mean.importances is None else mean.share * mean.importances
             bends = np.divide(here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0)
@@ -196,29 +202,26 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
     return ends[:-1] + (place % (ends[1:] - ends[:-1]).astype(np.uint64)).astype(np.int64)
 
 
-def start_on_sample(
-    steps: NewtonSteps, here: Iterate, pays: Callable[[int], bool]
-) -> tuple[Iterate, int] | None:
-    """The minimum of a sample of the rows, as an iterate of all rows, and the rows of the sample.
+def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> Iterate:
+    """The minimum of a sample of the rows, as an iterate of all rows.
 
-    None if a Gram matrix of the working set does not pay.
+    The search on the sample ends where a Gram matrix of the working set does not pay.
     """
     compact, penalty, mean = steps.compact, steps.penalty, steps.mean
     n = max(LEAST_SAMPLE, int(_SHARE * mean.n_rows))
-    chosen = np.zeros(mean.n_columns, bool)
-    chosen[steps.working_set(here, _JOIN_SAMPLE)] = True
+    chosen = np.abs(here.correlations) > _JOIN_SAMPLE * penalty.l1
     sample = compact.sample(sampled_rows(mean.n_rows, n), chosen)
-    inner = NewtonSteps(sample, penalty, 0.0, steps.at_zero)
-    inner.least = _SAMPLED * steps.at_zero
+    inner = NewtonSteps(sample, penalty, 0.0, steps.at_zero, sampled=True)
     now = at(sample.mean, penalty, here.weights[sample.features], here.intercept)
     for number in range(_MOST_SAMPLED):
         now = replace(now, correlations=sample.mean.correlations(now.duals))
-        size = len(inner.working_set(now, _JOIN_SAMPLE))
-        if (number or size > 2 * LEAST_SAMPLE) and not pays(size):
-            return None
-        now, _, moved = inner.move(now, (0.25, 0.5, 1.0)[min(number, 2)], _JOIN_SAMPLE)
-        if moved <= _NEAR * steps.at_zero:
+        if number and not pays(inner.working_set(now), sample):
+            break
+        now, _, moved = inner.move(now)
+        # The minimum of a sample is off by about this, because it is a sample.
+        chance = np.count_nonzero(now.weights) / n
+        if moved <= max(_NEAR * steps.at_zero, chance):
             break
     weights = np.zeros(mean.n_columns)
     weights[sample.features] = now.weights
-    return proved(mean, penalty, at(mean, penalty, weights, now.intercept)), n
+    return proved(mean, penalty, at(mean, penalty, weights, now.intercept))

@@ -19,7 +19,7 @@ from lazynet.minimum.columns import Columns
 from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import RAISE_PENALTY, Certificate, MeanLoss, certify
 from lazynet.minimum.screening import Compact, bounds_of_features, compact
-from lazynet.minimum.search import Search
+from lazynet.minimum.search import SMALL, Search
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -30,8 +30,6 @@ _PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
 # From this ratio of the largest |y - b| at zero weights to the largest |y| on, the digits that
 # targets lose by their distance from 0 may be the ones that a small gap needs.
 _FAR = 1e-4
-# The nonzeros of X up to which a problem is solved to the last digits, which takes microseconds.
-_SMALL = 2**13
 # Rows are compact for an l1 from this share of the present one on: a path copies them now and then.
 _AHEAD = 0.5
 
@@ -167,7 +165,7 @@ class Minimiser:
         self._known_duals: Vector | None = None
 
     @cached_property
-    def _bounds(self) -> Vector:
+    def _bounds(self) -> tuple[Vector, Vector] | None:
         return bounds_of_features(self.mean)
 
     @cached_property
@@ -196,7 +194,9 @@ class Minimiser:
         self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
         self.weights, self.intercept, self._ended = np.array(coef, float), intercept, None
 
-    def _begin(self, penalty: ElasticNet, target: float) -> tuple[Search, Iterate]:
+    def _begin(
+        self, penalty: ElasticNet, target: float, max_iter: int
+    ) -> tuple[Search, Iterate]:
         """The search, and the iterate from which it goes."""
         if penalty.l1 < self._least_l1:
             # A path of penalties goes on to a smaller l1.
@@ -205,8 +205,10 @@ class Minimiser:
             self._columns, self._ended = Columns(self._compact.mean), None
         assert self._compact is not None, "the first l1 is less than infinity"
         mean = self._compact.mean
-        search = Search(self._compact, self._columns, penalty, target, self.at_zero)
-        if self._ended is None:
+        search = Search(
+            self.mean, self._compact, self._columns, penalty, target, self.at_zero, self.generator
+        )
+        if self._ended is None or not len(self._ended.margins):
             weights = self.weights[self._compact.features]
             start = at(mean, penalty, weights, self.intercept)
             if mean.loss.curvature is None:
@@ -223,7 +225,7 @@ class Minimiser:
             known = proved(mean, penalty, replace(start, duals=self._known_duals, proof=None))
             if known.gap < start.gap:
                 start = known
-            search.start(start.gap)
+            search.start(start.gap, max_iter)
         return search, start
 
     def to(
@@ -243,8 +245,8 @@ class Minimiser:
         penalty = ElasticNet(l1, l2)
         target = self.target(tol)
         # A small problem is solved to the last digits, which takes microseconds.
-        small = self.mean.n_values <= _SMALL
-        search, now = self._begin(penalty, 0.0 if small else target)
+        small = self.mean.n_values <= SMALL
+        search, now = self._begin(penalty, 0.0 if small else target, max_iter)
         self._known_duals = None
         history: list[EpochOfSearch] = []
         # The best certified iterate; the least gap, and the epochs since it fell by much.
@@ -286,7 +288,7 @@ class Minimiser:
         now, result = best
         self._ended = now
         self.weights, self.intercept = self._expand(now.weights), now.intercept
-        self.duals = now.proof[0]
+        self.duals = now.proof
         return Minimum(
             self.weights,
             now.intercept,
@@ -310,11 +312,13 @@ class Minimiser:
     def _certificate(self, penalty: ElasticNet, at: Iterate, target: float) -> Certificate:
         """The certificate of an iterate: right to the last digit if rounding matters."""
         assert self._compact is not None and at.proof is not None, "a search has begun"
-        mean, duals = self._compact.mean, at.proof[0]
-        result = certify(mean, penalty, at.weights, at.intercept, duals, at.sums(self.mean))
-        if result.gap > target:
-            result = certify(self.mean, penalty, self._expand(at.weights), at.intercept, duals)
-        return result
+        weights, sums, duals = self._expand(at.weights), at.sums(self.mean), at.proof
+        if sums is not None:
+            mean = self._compact.mean
+            result = certify(mean, penalty, at.weights, at.intercept, duals, sums)
+            if result.gap <= target:
+                return result
+        return certify(self.mean, penalty, weights, at.intercept, duals)
 
 
 def follow(

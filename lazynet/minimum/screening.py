@@ -20,6 +20,8 @@ Vector = NDArray[np.float64]
 
 # A feature leaves if its bound is below l1 by more than rounding.
 _SURE = 1.0 - 1e-9
+# Of so few features all are kept.
+_FEW = 256
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,8 @@ class Compact:
     mean: MeanLoss
     #: the number of each feature in X, frequent features first
     features: NDArray[np.int64]
-    #: of each feature: the share of the rows that have it, and (1/n) sum s_i x_ij^2
+    #: about the share of the rows that have each feature
     frequencies: Vector
-    squares: Vector
 
     def expand(self, weights: Vector, n_columns: int) -> Vector:
         """The weights of all features of X."""
@@ -50,9 +51,7 @@ class Compact:
         importances = None if mean.importances is None else mean.importances[rows]
         options = {"fit_intercept": mean.fit_intercept, "rows": copied}
         sample = MeanLoss(_targets(y, importances), y, importances, mean.loss, **options)
-        return Compact(
-            sample, np.flatnonzero(chosen), self.frequencies[chosen], self.squares[chosen]
-        )
+        return Compact(sample, np.flatnonzero(chosen), self.frequencies[chosen])
 
 
 def _targets(y: Vector, importances: Vector | None) -> Examples:
@@ -61,33 +60,42 @@ def _targets(y: Vector, importances: Vector | None) -> Examples:
     return Examples(*nothing, y, importances)
 
 
-def bounds_of_features(mean: MeanLoss) -> Vector:
-    """A bound of |u_j| for every feature, at any weights; infinite if the slope has no bound.
+def bounds_of_features(mean: MeanLoss) -> tuple[Vector, Vector] | None:
+    """A bound of |u_j| for every feature, at any weights, and a number that orders the features.
 
-    The second row has the same sums without the bound of the slope.
+    The bound is infinite if the slope has no bound.  None: features are too few to leave.
     """
+    if mean.n_columns <= _FEW:
+        return None
     sums, loss = np.zeros((mean.n_columns, 2)), mean.loss
     arguments = mean.examples, mean.share, loss.margin, sums
     mean.over_rows(lambda first: kernel.bounds(*arguments, first))
-    sizes = sums.max(axis=1) if loss.margin else sums.sum(axis=1)
+    # NumPy would take many times as long to reduce an axis of two numbers.
+    sizes = (np.maximum if loss.margin else np.add)(sums[:, 0], sums[:, 1])
     with np.errstate(invalid="ignore"):
-        return np.stack([loss.largest_slope * sizes, sizes])
+        return loss.largest_slope * sizes, sizes
 
 
-def compact(mean: MeanLoss, bounds: Vector, l1: float) -> Compact:
+def compact(mean: MeanLoss, bounds: tuple[Vector, Vector] | None, l1: float) -> Compact:
     """The mean loss over the features that may have a weight where the penalty is at least l1."""
-    kept = np.flatnonzero((bounds[1] > 0.0) & (bounds[0] >= _SURE * l1))
-    # The weights of features with large sums lie close to each other in memory.
-    features = kept[np.argsort(-bounds[1, kept], kind="stable")]
-    places = np.full(mean.n_columns, -1, np.int32)
+    kept = np.ones(mean.n_columns, bool)
+    if bounds is not None:
+        kept = (bounds[1] > 0.0) & (bounds[0] >= _SURE * l1)
+    examples, n_rows, n_columns = mean.examples, mean.n_rows, mean.n_columns
+    in_place = examples.has_wide_values and kept.all()
+    features = np.flatnonzero(kept)
+    if bounds is not None and mean.n_values < n_rows * n_columns:
+        # The weights of features with large sums lie close to each other in memory.
+        features = features[np.argsort(-bounds[1][features], kind="stable")]
+    places = np.full(n_columns, -1, np.int32)
     places[features] = np.arange(len(features), dtype=np.int32)
-    rows = CompactRows(mean.n_rows, len(features), mean.n_values)
-    mean.over_rows(lambda _: rows.copy(mean.examples, places))
+    arguments = n_rows, len(features), mean.n_values, examples if in_place else None
+    rows, counts = CompactRows(*arguments), np.zeros(len(features))
+    mean.over_rows(lambda _: rows.copy(examples, places, counts))
+    frequencies = np.ones(n_columns) if rows.is_full else counts / max(1.0, (n_rows + 15) // 16)
     reduced = MeanLoss(
-        mean.examples, mean.y, mean.importances, mean.loss, fit_intercept=mean.fit_intercept,
+        examples, mean.y, mean.importances, mean.loss, fit_intercept=mean.fit_intercept,
         total=1.0 / mean.share, rows=rows,
     )  # fmt: skip
-    reduced.squared_norms = mean.squared_norms
-    moments = np.zeros((len(features), 2))
-    rows.moments(mean.examples, mean.share, moments)
-    return Compact(reduced, features, *moments.T)
+    reduced.squared_norms, reduced.row_norms = mean.squared_norms, mean.row_norms
+    return Compact(reduced, features, frequencies)

@@ -1,81 +1,135 @@
-"""Which method a problem gets: Newton steps on a Gram matrix, or on columns.
+"""Which method a problem gets: Newton steps on a Gram matrix or on columns, or dual ascent.
 
 A Gram matrix is formed by rows, at the cost of the pairs of nonzeros of a row in the working set.
-It pays where rows are many beside the square of the working set.  Elsewhere, and where the slope of
-the loss jumps, the columns of the working set are visited.
+It pays where rows are many beside the square of the working set.  Elsewhere the columns of the
+working set are visited.  Dual ascent visits rows, and is the fastest method where most of X lies in
+the columns of the working set, if an l2 holds the weights.
 
 An *epoch* of a search visits all rows at least once.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.minimum.columns import Columns, Multipliers
-from lazynet.minimum.gram import LEAST_SAMPLE, NewtonSteps, start_on_sample
-from lazynet.minimum.iterate import Iterate
+from lazynet.minimum.dual import Ascent
+from lazynet.minimum.gram import HEAD, LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
+from lazynet.minimum.iterate import Iterate, at, proved
+from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import Compact
 from lazynet.penalties import ElasticNet
 
 #: The methods by name.
-SOLVERS = ("gram", "columns")
-# A Gram matrix pays if the nonzeros of all rows are so many times the square of the working set.
-_PAYS = 15.0
-# The first step on all rows takes the Hessian of this share of them, unless a weight has fewer than
-# so many rows of the sample.
-_SHARE, _ROWS_OF_A_WEIGHT = 1 / 8, 200
+SOLVERS = ("gram", "columns", "ascent")
+# Nanoseconds, about: a pair of heads, of a tail and a head, and of tails in one row of a Gram matrix;
+# a visit of a head and of a tail in a column; a product in the descent on a Gram matrix.  Visits of a
+# column, and of a row of the matrix, in one epoch.
+_HEADS, _MIXED, _TAILS, _HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.02, 0.1, 0.45, 0.4, 1.5, 0.3
+_VISITS, _SWEEPS = 30.0, 40.0
+# About the share of the features with |u_j| > l1 at zero weights that have a weight at the minimum.
+_REMAIN = 0.25
+# The share of X in the columns of the weights from which dual ascent is the faster method, and the
+# epochs that dual ascent gets.
+_DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
+#: The nonzeros of X up to which a problem is solved to the last digits, which takes microseconds.
+SMALL = 2**13
 
 
 class Search:
     """Goes from iterate to iterate until the caller is content.
 
-    ``columns`` are those that a path of penalties shares.
+    ``columns`` are those that a path of penalties shares.  What dual ascent has not finished in its
+    epochs, Newton's method finishes.
     """
 
     def __init__(
-        self, compact: Compact, columns: Columns, penalty: ElasticNet, target: float, at_zero: float
+        self,
+        mean: MeanLoss,
+        compact: Compact,
+        columns: Columns,
+        penalty: ElasticNet,
+        target: float,
+        at_zero: float,
+        generator: np.random.RandomState,
     ) -> None:
         self.compact, self.columns, self.penalty, self.target = compact, columns, penalty, target
+        self.smooth, self.at_zero = mean.loss.curvature is not None, at_zero
         self.gram = NewtonSteps(compact, penalty, target, at_zero)
-        self.multipliers: Multipliers | None = None
-        if compact.mean.loss.curvature is None:
-            self.multipliers = Multipliers(columns, penalty, target, at_zero)
-        self.name = "columns" if self.multipliers else "gram"
+        self._use_columns()
+        self.ascent = Ascent(mean, penalty, generator)
+        # Columns cannot number so many rows.
+        self.many = mean.n_rows > MOST_ROWS
+        large = mean.n_values > SMALL and penalty.l2 > 0.0
+        self.ascents_left = _EPOCHS_OF_ASCENT if large else 0
+        #: the method of the last epoch: one of ``SOLVERS``
+        self.name = "gram" if self.smooth else "columns"
 
-    def start(self, known_gap: float) -> None:
+    def _use_columns(self, known_gap: float = np.inf) -> None:
+        arguments = self.columns, self.penalty, self.target, self.at_zero
+        self.multipliers = None if self.smooth else Multipliers(*arguments, known_gap)
+
+    def start(self, gap: float, max_iter: int) -> None:
         """Go on from duals of another search, which ended with this gap."""
-        if self.multipliers:
-            arguments = self.columns, self.penalty, self.target, self.gram.at_zero
-            self.multipliers = Multipliers(*arguments, known_gap)
+        self._use_columns(gap)
+        # A few epochs of dual ascent may lead away from where they began.
+        if max_iter < _EPOCHS_OF_ASCENT:
+            self.ascents_left = 0
 
-    def pays(self, size: int) -> bool:
-        """Whether a Gram matrix of so many features pays."""
-        mean = self.compact.mean
-        return mean.n_rows > MOST_ROWS or _PAYS * size * size <= mean.n_values
+    def pays(self, features: Features, compact: Compact | None = None) -> bool:
+        """Whether a Gram matrix of these features pays; ``compact`` has them, if not all rows do."""
+        if self.many:
+            return True
+        frequencies = (compact or self.compact).frequencies[features]
+        tails = frequencies[frequencies <= HEAD]
+        n_heads, n_tails = len(features) - len(tails), float(tails.sum())
+        gram = _HEADS * n_heads**2 + _MIXED * n_heads * n_tails + _TAILS * n_tails * (n_tails + 1)
+        columns = _VISITS * (_HEAD_VISIT * n_heads + _TAIL_VISIT * n_tails)
+        saved = self.compact.mean.n_rows * (columns - gram)
+        return _SWEEPS * _PRODUCT * len(features) ** 2 <= saved
+
+    def _likely(self, zero: Iterate) -> Features:
+        """About the features that will have a weight, from u at zero weights."""
+        assert zero.correlations is not None, "a search begins with correlations"
+        size = np.abs(zero.correlations)
+        n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
+        return np.argpartition(size, -n)[-n:] if n else np.zeros(0, np.int64)
+
+    def _is_dense(self, weights: NDArray[np.float64]) -> bool:
+        """Whether most of X lies in the columns of the weights."""
+        frequencies = self.compact.frequencies
+        share = frequencies[weights != 0.0].sum() / max(float(frequencies.sum()), 1e-300)
+        return self.penalty.l1 == 0.0 or bool(share > _DENSE)
 
     def epoch(self, last: Iterate) -> Iterate:
         """The next iterate."""
+        cold = not last.weights.any()
+        if self.name == "gram" and not (cold and not self.pays(self._likely(last))):
+            start = last
+            if cold and self.compact.mean.n_rows >= 2 * LEAST_SAMPLE:
+                start = start_on_sample(self.gram, last, self.pays)
+            if self.pays(self.gram.working_set(start)):
+                return self.gram.step(start)
+        if self.many or (self.ascents_left and self._is_dense(last.weights)):
+            self.ascents_left -= 1
+            self.name = "ascent"
+            return self.ascent.epoch(last, self.compact)
+        if self.name == "ascent":
+            last = self._without_ascent(last)
+        self.name = "columns"
         if self.multipliers:
             return self.multipliers.epoch(last)
-        if self.name == "gram":
-            now = self._by_gram(last)
-            if now is not None:
-                return now
-            self.name = "columns"
         return self.columns.epoch(self.penalty, last, self.target)
 
-    def _by_gram(self, last: Iterate) -> Iterate | None:
-        """The iterate after a step with a Gram matrix; None where this does not pay."""
-        mean, share = self.compact.mean, 1.0
-        cold = not last.weights.any()
-        if cold and mean.n_rows >= 2 * LEAST_SAMPLE:
-            start = start_on_sample(self.gram, last, self.pays)
-            if start is None:
-                return None
-            last, n = start
-            if _ROWS_OF_A_WEIGHT * np.count_nonzero(last.weights) > n:
-                share = _SHARE
-        if not self.pays(len(self.gram.working_set(last))):
-            return None
-        return self.gram.step(last, share)
+    def _without_ascent(self, last: Iterate) -> Iterate:
+        """The iterate for Newton's method, which finishes what dual ascent has begun."""
+        self._use_columns()
+        mean = self.compact.mean
+        now = at(mean, self.penalty, last.weights, last.intercept)
+        if not self.smooth:
+            now = replace(now, duals=last.duals)
+        return proved(mean, self.penalty, now)

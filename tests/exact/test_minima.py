@@ -20,9 +20,8 @@ from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimum import minimise
+from lazynet.minimum import minimise, search
 from lazynet.minimum.minimise import Minimiser, Problem
-from lazynet.minimum.solvers import Ascent, Multipliers, Newton, look
 from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.reference.losses import conjugate
 
@@ -111,34 +110,32 @@ def test_integer_importances_are_repeated_rows(loss, fit_intercept):
 # --- every way to the minimum ---------------------------------------------------------------------
 
 
-class OneSearch(Minimiser):
-    """A minimiser that has one search alone."""
+class OneMethod(Minimiser):
+    """A minimiser that has one method alone."""
 
     def _begin(self, penalty, target, max_iter):
-        columns = self._columns
-        columns.start(penalty, self.weights, self.intercept)
-        start = look(columns, penalty, self.duals.copy())
-        return self.search(columns, penalty, target), start
+        search, start = super()._begin(penalty, target, max_iter)
+        search.pays = lambda *_: self.method == "gram"
+        search._is_dense = lambda _: self.method == "ascent"
+        search.ascents_left = max_iter if self.method == "ascent" else 0
+        return search, start
 
 
-class NewtonAlone(OneSearch):
-    def search(self, columns, penalty, target):
-        return Newton(columns, penalty, target)
+class GramAlone(OneMethod):
+    method = "gram"
 
 
-class MultipliersAlone(OneSearch):
-    def search(self, columns, penalty, target):
-        return Multipliers(columns, penalty, target, self.at_zero)
+class ColumnsAlone(OneMethod):
+    method = "columns"
 
 
-class AscentAlone(OneSearch):
-    def search(self, columns, penalty, target):
-        return Ascent(self.mean, penalty, self.generator)
+class AscentAlone(OneMethod):
+    method = "ascent"
 
 
 WAYS = [
-    *((NewtonAlone, loss) for loss in SMOOTH),
-    *((MultipliersAlone, loss) for loss in JUMPING),
+    *((GramAlone, loss) for loss in SMOOTH),
+    *((ColumnsAlone, loss) for loss in MINIMISED),
     *((AscentAlone, loss) for loss in MINIMISED),
 ]
 
@@ -146,8 +143,8 @@ WAYS = [
 @pytest.mark.parametrize(("kind", "loss"), WAYS)
 @with_and_without_intercept
 @pytest.mark.parametrize(("l1", "l2"), [(0.02, 0.02), (0.0, 0.1), (0.05, 0.0)])
-def test_every_search_reaches_the_same_minimum(kind, loss, fit_intercept, l1, l2, monkeypatch):
-    """By itself, and the minimum is the one that the searches together have found."""
+def test_every_method_reaches_the_same_minimum(kind, loss, fit_intercept, l1, l2, monkeypatch):
+    """By itself, and the minimum is the one that the methods together have found."""
     # Dual ascent by itself may rest for long where the slope jumps.
     monkeypatch.setattr(minimise, "_PATIENCE", 3000)
     problem = grid_problem(loss, l1=l1, l2=l2, fit_intercept=fit_intercept, n=25, d=6)
@@ -159,15 +156,16 @@ def test_every_search_reaches_the_same_minimum(kind, loss, fit_intercept, l1, l2
     together, alone = minimum_of(problem), minimum_of(problem, kind, tol)
     assert_optimal(problem, together)
     assert abs(alone.objective - together.objective) <= max(alone.gap, together.gap)
+    assert alone.solver == kind.method
     if kind is not AscentAlone:
         assert_optimal(problem, alone)
 
 
 @each_loss
-def test_many_rows_are_left_to_dual_ascent(loss, monkeypatch):
-    """More rows than places are numbers for: no working set is made."""
-    monkeypatch.setattr(minimise, "MOST_ROWS", 10)
-    monkeypatch.setattr(minimise, "ActiveColumns", None)
+def test_many_rows_need_no_columns(loss, monkeypatch):
+    """More rows than columns have numbers for."""
+    monkeypatch.setattr(search, "MOST_ROWS", 10)
+    monkeypatch.setattr(minimise, "Columns", lambda mean: None)
     problem = grid_problem(loss, l1=0.02, l2=0.02, fit_intercept=True, n=25, d=6)
     many = minimum_of(problem, tol=1e-6)
     monkeypatch.undo()
