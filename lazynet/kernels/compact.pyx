@@ -306,6 +306,26 @@ cdef class CompactRows:
                 row += 1
         return FINISHED if row >= self.n_rows else PAUSED, row
 
+    def add_squares(
+        self, const double[::1] factors not None,
+        double[::1] sums not None,      # IN/OUT
+        Py_ssize_t start,
+    ):
+        """sums += factor_i x_ij^2 over the rows from ``start`` on; returns as ``margins``."""
+        cdef Py_ssize_t row = max(start, 0), column
+        cdef int64_t k, stop
+        check_vector("factors", factors, self.n_rows)
+        check_vector("sums", sums, self.n_columns)
+        self.check_filled()
+        with nogil:
+            stop = self.starts[min(row, self.n_rows)] + PATIENCE
+            while row < self.n_rows and self.starts[row] <= stop:
+                for k in range(self.starts[row], self.starts[row + 1]):
+                    column = self.columns[k] if self.columns != NULL else k - self.starts[row]
+                    sums[column] += factors[row] * self.values[k] * self.values[k]
+                row += 1
+        return FINISHED if row >= self.n_rows else PAUSED, row
+
 
 cdef int check_places(const int32_t[::1] places, Py_ssize_t n, Py_ssize_t most) except -1:
     cdef Py_ssize_t j

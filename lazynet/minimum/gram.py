@@ -51,8 +51,9 @@ _NEAR, _MOST_SAMPLED = 1.5e-2, 5
 # than this share of l1.
 _SHARE_OF_TARGET, _SHARE_OF_VIOLATION, _SAMPLED = 0.1, 1e-3, 0.03
 _LEAST_ACCURACY, _MOST_SWEEPS = 1e-15, 100
-# The curvature of a feature is at least this share of the largest one.
-_LEAST_CURVATURE = 1e-10
+# The curvature of a feature is at least this share of that at the steepest point of the loss.  It is
+# looked at where the mean curvature is below the second share of the largest one.
+_LEAST_CURVATURE, _FLAT = 1e-10, 1e-3
 _LEAST_DAMPING, _MOST_HALVINGS, _ROUNDING = 1e-3, 30, 1e-14
 
 
@@ -107,8 +108,13 @@ class NewtonSteps:
         old, slopes = here.weights[chosen], here.correlations[chosen]
         H = np.ascontiguousarray(H[1:, 1:])
         diagonal = H.diagonal() * (1.0 + 1e-13)
-        diagonal = np.maximum(diagonal, _LEAST_CURVATURE * diagonal.max(initial=0.0))
-        np.fill_diagonal(H, diagonal + self.damping * diagonal)
+        largest = mean.loss.curvature or 1.0
+        if self.damping or here.bend < _FLAT * largest:
+            # The curvature may vanish where the loss is a line.
+            steepest = largest * self.compact.squares[chosen]
+            diagonal = np.maximum(diagonal, _LEAST_CURVATURE * steepest) + self.damping * steepest
+            bend += self.damping * largest
+        np.fill_diagonal(H, diagonal)
         moves = mean.fit_intercept and bend > 0.0
         if moves:
             H -= np.outer(border, border / bend)

@@ -16,6 +16,8 @@ Vector = NDArray[np.float64]
 
 # Steps of Newton's method that move the intercept to its best place for given weights.
 _MOST_MOVES = 8
+# The share of sum s_i |a_i| up to which sum s_i a_i counts as 0.
+_UNBALANCED = 1e-6
 # The scale of the duals from which on their conjugates are computed anew.
 _CLOSE = 0.8
 
@@ -86,6 +88,10 @@ def of_margins(
                 evaluate(intercept)
                 break
             intercept, (total, rise, size, bend) = trial, after
+        if abs(rise) > _UNBALANCED * size:
+            # Newton's method fails where the loss is a line at most examples.
+            intercept = mean.best_intercept(margins)
+            total, rise, size, bend = evaluate(intercept)
     objective = total + penalty.of_sums(*weight_sums(weights))
     return Iterate(weights, intercept, margins, duals, rise, curvatures, bend, objective)
 

@@ -222,9 +222,13 @@ class Minimiser:
             )
         start = proved(mean, penalty, start)
         if self._known_duals is not None:
-            known = proved(mean, penalty, replace(start, duals=self._known_duals, proof=None))
+            known = proved(mean, penalty, replace(start, proof=None), self._known_duals.copy())
             if known.gap < start.gap:
                 start = known
+                if mean.loss.curvature is None:
+                    # The slopes at the weights may not tell the duals where the slope jumps.
+                    u = start.proof_correlations
+                    start = replace(start, duals=start.proof, correlations=u)
             search.start(start.gap, max_iter)
         return search, start
 

@@ -7,6 +7,7 @@ loss is bounded, so is every a_i, and one pass over the rows bounds |u_j| at any
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,14 @@ class Compact:
     features: NDArray[np.int64]
     #: about the share of the rows that have each feature
     frequencies: Vector
+
+    @cached_property
+    def squares(self) -> Vector:
+        """(1/n) sum s_i x_ij^2 of each feature."""
+        mean, sums = self.mean, np.zeros(self.mean.n_columns)
+        factors = mean.weighted(np.ones(mean.n_rows))
+        mean.over_rows(lambda first: mean.rows.add_squares(factors, sums, first))
+        return sums
 
     def expand(self, weights: Vector, n_columns: int) -> Vector:
         """The weights of all features of X."""
