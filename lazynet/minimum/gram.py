@@ -109,7 +109,7 @@ class NewtonSteps:
         H = np.ascontiguousarray(H[1:, 1:])
         diagonal = H.diagonal() * (1.0 + 1e-13)
         largest = mean.loss.curvature or 1.0
-        if self.damping or here.bend < _FLAT * largest:
+        if self.damping or here.bend < _FLAT * largest or not diagonal.all():
             # The curvature may vanish where the loss is a line.
             steepest = largest * self.compact.squares[chosen]
             diagonal = np.maximum(diagonal, _LEAST_CURVATURE * steepest) + self.damping * steepest

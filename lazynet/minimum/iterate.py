@@ -77,7 +77,7 @@ def of_margins(
         return derivatives(*arguments, duals, slopes, curvatures)
 
     total, rise, size, bend = evaluate(intercept)
-    if mean.fit_intercept:
+    if mean.fit_intercept and mean.loss.curvature is not None:
         for _ in range(_MOST_MOVES):
             if not (bend > 0.0 and abs(rise) > 1e-11 * size):
                 break
