@@ -77,7 +77,6 @@ class NewtonSteps:
 
     def working_set(self, here: Iterate) -> Features:
         """The features that a step may move."""
-        assert here.correlations is not None, "the iterate has no correlations"
         size, active = np.abs(here.correlations), here.weights != 0.0
         # Far from the minimum another step follows, for which features may join.
         join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
@@ -101,7 +100,6 @@ class NewtonSteps:
 
     def model_minimum(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
         """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
-        assert here.correlations is not None, "the iterate has no correlations"
         mean, penalty = self.mean, self.penalty
         H = self.hessian(chosen, here.curvatures)
         bend, border = H[0, 0], H[0, 1:].copy()
@@ -172,14 +170,16 @@ class NewtonSteps:
         there, db, _ = self.move(here)
         if there is here:
             return here
-        if here.proof is not None:
+        if len(here.proof):
             # The bound of the duals so far holds for all weights.
             gap = here.gap + there.objective - here.objective
-            proof = {"proof": here.proof, "proof_correlations": here.proof_correlations}
-            there = replace(there, gap=gap, **proof)
+            u = here.proof_correlations
+            there = replace(there, gap=gap, proof=here.proof, proof_correlations=u)
         if db is not None and self.target > 0.0:
             counts = mean.share if mean.importances is None else mean.share * mean.importances
-            bends = np.divide(here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0)
+            bends = np.divide(
+                here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0
+            )
             moved = there.margins - here.margins + db
             duals = mean.loss.into_domain(here.duals - bends * moved, mean.y)
             # What the bound loses against that of the own duals, by the loss alone.

@@ -94,7 +94,6 @@ class Search:
 
     def _likely(self, zero: Iterate) -> Features:
         """About the features that will have a weight, from u at zero weights."""
-        assert zero.correlations is not None, "a search begins with correlations"
         size = np.abs(zero.correlations)
         n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
         return np.argpartition(size, -n)[-n:] if n else np.zeros(0, np.int64)
