@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,10 @@ class Iterate:
     #: an estimate of the duality gap
     gap: float = np.inf
     #: u of the duals; empty: it is not known
-    correlations: Vector = UNKNOWN
+    correlations: Vector = field(default_factory=lambda: UNKNOWN)
     #: the duals that prove the gap, and their u
-    proof: Vector = UNKNOWN
-    proof_correlations: Vector = UNKNOWN
+    proof: Vector = field(default_factory=lambda: UNKNOWN)
+    proof_correlations: Vector = field(default_factory=lambda: UNKNOWN)
 
     @classmethod
     def of_duals(
