@@ -118,6 +118,10 @@ cdef class NewtonColumns(WorkingSet):
         cdef const int32_t* rows = self.rows + self.first[self.features[place]]
         cdef Py_ssize_t k, length = self.length_of(place)
         cdef double sum = 0.0
+        if length == self.n_rows:
+            for k in range(length):
+                sum += x[k] * x[k] * self.curvatures[k]
+            return sum
         for k in range(length):
             sum += x[k] * x[k] * self.curvatures[rows[k]]
         return sum

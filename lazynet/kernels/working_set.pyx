@@ -68,8 +68,8 @@ cdef class WorkingSet(Columns):
 
     def join(self, const int64_t[::1] features not None):
         """Let new features join the working set, with the weight 0."""
-        cdef Py_ssize_t k, n = features.shape[0], place
-        cdef int64_t at, feature
+        cdef Py_ssize_t k, n = features.shape[0], place, row
+        cdef int64_t at, begin, stop, feature
         check_aligned("features", &features[0] if n else NULL)
         self.check_filled()
         for k in range(n):
@@ -81,9 +81,11 @@ cdef class WorkingSet(Columns):
             place = self.size
             self.features[place], self.places[feature] = feature, <int32_t> place
             self.weights[place] = self.norms[place] = 0.0
-            for at in range(self.first[feature], self.first[feature + 1]):
+            begin, stop = self.first[feature], self.first[feature + 1]
+            for at in range(begin, stop):
+                row = self.rows[at] if stop - begin < self.n_rows else at - begin
                 self.norms[place] += (
-                    self.share * importance_of(self.examples, self.rows[at])
+                    self.share * importance_of(self.examples, row)
                     * self.values[at] * self.values[at]
                 )
             self.size += 1
