@@ -218,7 +218,7 @@ ADELIE, ADELIE_PATH, GLMNET = "adelie", "adelie, path", "glmnet, path"
 _NETS, _BY_COLUMNS = (LASSO, NET), attrgetter("by_columns")
 _TOLERANCES = tolerances(1.0, 1e-5)
 _ADELIES = tolerances(0.1, 1e-7)
-_PASSES = (1, 2, 5, 10, 20, 50, 100, 200)
+_PASSES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 
 
 _SOLVERS = (
