@@ -52,11 +52,11 @@ cdef inline bint crosses_zero(double old, double new) noexcept nogil:
     return not (new > 0.0 if old > 0.0 else new < 0.0)
 
 
-cdef inline double curvature_sum(WorkingSet of, Py_ssize_t place) noexcept nogil:
+cdef inline double curvature_sum(WorkingSet of, Py_ssize_t column) noexcept nogil:
     """sum_i h_i x_ij^2"""
-    cdef const double* x = of.values + of.begins[place]
-    cdef const int32_t* rows = of.rows + of.begins[place]
-    cdef Py_ssize_t k, length = of.lengths[place]
+    cdef const double* x = of.values + of.first[column]
+    cdef const int32_t* rows = of.rows + of.first[column]
+    cdef Py_ssize_t k, length = of.first[column + 1] - of.first[column]
     cdef double sum = 0.0
     if length == of.n_rows:
         for k in range(length):
@@ -67,13 +67,13 @@ cdef inline double curvature_sum(WorkingSet of, Py_ssize_t place) noexcept nogil
     return sum
 
 
-cdef inline void respond(WorkingSet of, Py_ssize_t place, double change) noexcept nogil:
+cdef inline void respond(WorkingSet of, Py_ssize_t column, double change) noexcept nogil:
     """r_i += h_i x_ij times the change of a weight."""
-    cdef const double* x = of.values + of.begins[place]
-    cdef const int32_t* rows = of.rows + of.begins[place]
+    cdef const double* x = of.values + of.first[column]
+    cdef const int32_t* rows = of.rows + of.first[column]
     cdef const double* curvatures = of.curvatures
     cdef double* response = of.response
-    cdef Py_ssize_t k, length = of.lengths[place]
+    cdef Py_ssize_t k, length = of.first[column + 1] - of.first[column]
     if length == of.n_rows:
         for k in range(length):
             response[k] += change * x[k] * curvatures[k]
@@ -92,7 +92,7 @@ cdef class NewtonColumns(WorkingSet):
         Returns an estimate of the duality gap on the working set, the largest change that a visit
         of one column makes times its curvature, sum |w|, and the slope in the intercept.
         """
-        cdef Py_ssize_t k, place, row
+        cdef Py_ssize_t k, column, row
         cdef double gradient, hessian, u, over, estimate = 0.0, reward = 0.0, largest = 0.0
         cdef double violation = 0.0, absolute = 0.0, value, pull
         self.check_started()
@@ -100,26 +100,26 @@ cdef class NewtonColumns(WorkingSet):
         with nogil:
             self.work = 0
             for k in range(self.size):
-                place = self.order[k]
-                gradient = dot_column(self, place, self.slopes)
-                hessian = curvature_sum(self, place)
-                self.gradient[place] = gradient
-                self.hessian[place] = hessian
+                column = self.members[k]
+                gradient = dot_column(self, column, self.slopes)
+                hessian = curvature_sum(self, column)
+                self.gradient[column] = gradient
+                self.hessian[column] = hessian
                 u = -gradient
-                absolute += fabs(self.weights[place])
-                reward += u * self.weights[place]
-                estimate += self.l1 * fabs(self.weights[place]) - u * self.weights[place]
-                estimate += 0.5 * self.l2 * self.weights[place] * self.weights[place]
+                absolute += fabs(self.weights[column])
+                reward += u * self.weights[column]
+                estimate += self.l1 * fabs(self.weights[column]) - u * self.weights[column]
+                estimate += 0.5 * self.l2 * self.weights[column] * self.weights[column]
                 over = fmax(fabs(u) - self.l1, 0.0)
                 if self.l2 > 0.0:
                     estimate += over * over / (2.0 * self.l2)
                 largest = fmax(largest, fabs(u))
-                pull = self._curvature_of(place)
+                pull = self._curvature_of(column)
                 value = soft(
-                    self.weights[place] - (gradient + self.l2 * self.weights[place]) / pull,
+                    self.weights[column] - (gradient + self.l2 * self.weights[column]) / pull,
                     self.l1 / pull,
                 )
-                violation = fmax(violation, fabs(value - self.weights[place]) * pull)
+                violation = fmax(violation, fabs(value - self.weights[column]) * pull)
             self.intercept_gradient = self.intercept_hessian = 0.0
             if self.fit_intercept:
                 for row in range(self.n_rows):
@@ -132,8 +132,8 @@ cdef class NewtonColumns(WorkingSet):
                 if estimate <= target:
                     estimate = self.total + self.l1 * absolute
                     estimate += self.conjugates(self.l1 / largest)
-            for place in range(self.size):
-                self.trial[place] = self.weights[place]
+            for k in range(self.size):
+                self.trial[self.members[k]] = self.weights[self.members[k]]
             memset(self.response, 0, self.n_rows * sizeof(double))
             self.trial_intercept = self.intercept
             self.sweeps = self.next_gradients = 0
@@ -143,20 +143,20 @@ cdef class NewtonColumns(WorkingSet):
         self.leave()
         return estimate, violation, absolute, self.intercept_gradient
 
-    cdef inline double _curvature_of(self, Py_ssize_t place) noexcept nogil:
+    cdef inline double _curvature_of(self, Py_ssize_t column) noexcept nogil:
         """The curvature of the model in one weight."""
-        cdef double steepest = self.curvature * self.norms[place]
-        cdef double own = self.hessian[place] + self.l2 + self._damping * steepest
+        cdef double steepest = self.curvature * self.norms[column]
+        cdef double own = self.hessian[column] + self.l2 + self._damping * steepest
         return fmax(fmax(own, LEAST * steepest), 1e-300)
 
-    cdef inline double _slope_of(self, Py_ssize_t place) noexcept nogil:
+    cdef inline double _slope_of(self, Py_ssize_t column) noexcept nogil:
         """The slope of the smooth part of the model in one weight."""
-        cdef double moved = self.trial[place] - self.weights[place]
+        cdef double moved = self.trial[column] - self.weights[column]
         return (
-            self.gradient[place]
-            + dot_column(self, place, self.response)
-            + self.l2 * self.trial[place]
-            + self._damping * self.curvature * self.norms[place] * moved
+            self.gradient[column]
+            + dot_column(self, column, self.response)
+            + self.l2 * self.trial[column]
+            + self._damping * self.curvature * self.norms[column] * moved
         )
 
     cdef inline double _intercept_damping(self) noexcept nogil:
@@ -175,14 +175,14 @@ cdef class NewtonColumns(WorkingSet):
     cdef void _visit_all(self) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.size):
-            self.active[k] = self.order[k]
+            self.active[k] = self.members[k]
         self.n_active = self.size
         self.everywhere = True
 
     def descend(self, double want):
         """Minimise the model until no visit changes more than ``want``; False if work is left."""
         cdef double met
-        cdef Py_ssize_t k, place, flips = 0
+        cdef Py_ssize_t k, column, flips = 0
         cdef bint done = False
         self.check_modelled()
         self.enter()
@@ -199,9 +199,9 @@ cdef class NewtonColumns(WorkingSet):
                         break
                     self.everywhere, self.n_active = False, 0
                     for k in range(self.size):
-                        place = self.order[k]
-                        if self.trial[place] != 0.0 or self.weights[place] != 0.0:
-                            self.active[self.n_active] = <int32_t> place
+                        column = self.members[k]
+                        if self.trial[column] != 0.0 or self.weights[column] != 0.0:
+                            self.active[self.n_active] = <int32_t> column
                             self.n_active += 1
                 elif met <= want:
                     self._visit_all()
@@ -217,22 +217,22 @@ cdef class NewtonColumns(WorkingSet):
     cdef double _sweep(self, Py_ssize_t* flips) noexcept nogil:
         """Visit the active columns once; returns the largest change times its curvature."""
         cdef Py_ssize_t k, row
-        cdef int32_t place
+        cdef int32_t column
         cdef double pull, new, change, met = 0.0
         flips[0] = 0
         for k in range(self.n_active):
-            place = self.active[k]
-            pull = self._curvature_of(place)
-            new = soft(self.trial[place] - self._slope_of(place) / pull, self.l1 / pull)
-            change = new - self.trial[place]
-            self.work += self.lengths[place]
+            column = self.active[k]
+            pull = self._curvature_of(column)
+            new = soft(self.trial[column] - self._slope_of(column) / pull, self.l1 / pull)
+            change = new - self.trial[column]
+            self.work += self.first[column + 1] - self.first[column]
             if change != 0.0:
                 met = fmax(met, fabs(change) * pull)
-                flips[0] += (new > 0.0) != (self.trial[place] > 0.0)
-                flips[0] += (new < 0.0) != (self.trial[place] < 0.0)
-                self.trial[place] = new
-                self.work += self.lengths[place]
-                respond(self, place, change)
+                flips[0] += (new > 0.0) != (self.trial[column] > 0.0)
+                flips[0] += (new < 0.0) != (self.trial[column] < 0.0)
+                self.trial[column] = new
+                self.work += self.first[column + 1] - self.first[column]
+                respond(self, column, change)
         if self.fit_intercept:
             change = self._intercept_slope()
             met = fmax(met, fabs(change))
@@ -255,7 +255,7 @@ cdef class NewtonColumns(WorkingSet):
         cdef double* image = step + self.size
         cdef double* along = self.scratch
         cdef Py_ssize_t k, n = 0, row, first_zero = -1
-        cdef int32_t place
+        cdef int32_t column
         cdef int turn
         cdef double power = 0.0, first_power, next_power, bend, length, ratio, old, new, moved
         cdef double rest_b = 0.0, scaled_b = 0.0, direction_b = 0.0, step_b = 0.0, image_b = 0.0
@@ -263,17 +263,17 @@ cdef class NewtonColumns(WorkingSet):
         cdef int64_t nonzeros = 0
         cdef bint crosses = False
         for k in range(self.n_active):
-            place = self.active[k]
-            if self.trial[place] != 0.0:
-                self.support[n] = place
+            column = self.active[k]
+            if self.trial[column] != 0.0:
+                self.support[n] = column
                 n += 1
-                nonzeros += self.lengths[place]
+                nonzeros += self.first[column + 1] - self.first[column]
         for k in range(n):
-            place = self.support[k]
+            column = self.support[k]
             residual[k] = -(
-                self._slope_of(place) + (self.l1 if self.trial[place] > 0.0 else -self.l1)
+                self._slope_of(column) + (self.l1 if self.trial[column] > 0.0 else -self.l1)
             )
-            direction[k] = scaled[k] = residual[k] / self._curvature_of(place)
+            direction[k] = scaled[k] = residual[k] / self._curvature_of(column)
             step[k] = 0.0
             power += residual[k] * scaled[k]
         if self.fit_intercept:
@@ -298,10 +298,10 @@ cdef class NewtonColumns(WorkingSet):
                 image_b += self._intercept_damping() * direction_b
                 bend = image_b * direction_b
             for k in range(n):
-                place = self.support[k]
-                image[k] = dot_column(self, place, along)
+                column = self.support[k]
+                image[k] = dot_column(self, column, along)
                 image[k] += direction[k] * (
-                    self.l2 + self._damping * self.curvature * self.norms[place]
+                    self.l2 + self._damping * self.curvature * self.norms[column]
                 )
                 bend += direction[k] * image[k]
             self.work += 2 * nonzeros
@@ -337,15 +337,15 @@ cdef class NewtonColumns(WorkingSet):
             for row in range(self.n_rows):
                 along[row] = step_b
             for k in range(n):
-                place = self.support[k]
-                old = self.trial[place]
+                column = self.support[k]
+                old = self.trial[column]
                 new = 0.0 if crosses_zero(old, old + step[k]) else old + step[k]
                 moved = new - old
-                add_column(self, place, moved, along)
-                linear += moved * (self.gradient[place] + (self.l1 if old > 0.0 else -self.l1))
+                add_column(self, column, moved, along)
+                linear += moved * (self.gradient[column] + (self.l1 if old > 0.0 else -self.l1))
                 linear += 0.5 * self.l2 * (new * new - old * old)
-                linear += 0.5 * self._damping * self.curvature * self.norms[place] * moved * (
-                    new + old - 2.0 * self.weights[place]
+                linear += 0.5 * self._damping * self.curvature * self.norms[column] * moved * (
+                    new + old - 2.0 * self.weights[column]
                 )
             self.work += nonzeros
             for row in range(self.n_rows):
@@ -374,10 +374,10 @@ cdef class NewtonColumns(WorkingSet):
         for row in range(self.n_rows):
             self.response[row] += self.curvatures[row] * along[row]
         for k in range(n):
-            place = self.support[k]
-            old = self.trial[place]
+            column = self.support[k]
+            old = self.trial[column]
             new = old + step[k]
-            self.trial[place] = 0.0 if crosses_zero(old, new) else new
+            self.trial[column] = 0.0 if crosses_zero(old, new) else new
         return reach == 1.0
 
     def search(self):
@@ -385,7 +385,7 @@ cdef class NewtonColumns(WorkingSet):
 
         A step that is not taken in full raises the damping, a full step lowers it.
         """
-        cdef Py_ssize_t k, place, row
+        cdef Py_ssize_t k, column, row
         cdef int turn
         cdef double promise, base, length = 1.0, total = 0.0, shift
         cdef double* change
@@ -397,9 +397,9 @@ cdef class NewtonColumns(WorkingSet):
             shift = self.trial_intercept - self.intercept
             promise = self.intercept_gradient * shift
             for k in range(self.size):
-                place = self.order[k]
-                add_column(self, place, self.trial[place] - self.weights[place], change)
-                promise += self.gradient[place] * (self.trial[place] - self.weights[place])
+                column = self.members[k]
+                add_column(self, column, self.trial[column] - self.weights[column], change)
+                promise += self.gradient[column] * (self.trial[column] - self.weights[column])
             base = self.total + self.penalty(self.weights)
             promise += self.penalty(self.trial) - self.penalty(self.weights)
             for turn in range(MOST_HALVINGS):
@@ -410,8 +410,9 @@ cdef class NewtonColumns(WorkingSet):
                     self.next_curvatures,
                 )
                 if turn:
-                    for place in range(self.size):
-                        self.trial[place] = 0.5 * (self.trial[place] + self.weights[place])
+                    for k in range(self.size):
+                        column = self.members[k]
+                        self.trial[column] = 0.5 * (self.trial[column] + self.weights[column])
                 if (
                     total + self.penalty(self.trial)
                     <= base + SUFFICIENT * length * promise + ROUNDING * fabs(base)

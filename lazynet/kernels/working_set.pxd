@@ -1,19 +1,16 @@
 # The weights of a working set, and the loss of all rows there; see working_set.pyx.
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .columns cimport Columns
 
 
 cdef class WorkingSet(Columns):
     cdef double share              # the factor of every importance: 1 / n
-    # The place of each column in the working set, or -1; and a number for each place.
-    cdef int32_t* places
-    cdef int32_t* order            # the places in the order of their columns in memory
+    # The columns of the working set in the order of memory, and whether a column is one of them.
     cdef Py_ssize_t size
-    cdef int64_t* features         # its column
-    cdef int64_t* begins           # of its nonzeros
-    cdef int64_t* lengths
-    cdef double* norms             # share sum s_i x_ij^2
+    cdef int32_t* members
+    cdef uint8_t* is_member
+    cdef double* norms             # share sum s_i x_ij^2 of each column
     cdef int loss
     cdef double epsilon, l1, l2
     cdef double own_curvature      # of the loss at its steepest point
@@ -30,13 +27,13 @@ cdef class WorkingSet(Columns):
     cdef double* scratch
     cdef double* held              # where the smoothing holds the dual variables
     cdef double nu                 # the strength of the smoothing; 0: none
-    # A number for each column of W.
+    # A number for each column.
     cdef double* weights           # w
     cdef double* trial             # v
     cdef double* gradient
     cdef double* hessian           # the diagonal
-    cdef int32_t* active           # places of the columns that a sweep visits
-    cdef int32_t* support          # places of the nonzeros
+    cdef int32_t* active           # the columns that a sweep visits
+    cdef int32_t* support          # the columns of nonzero weights
     cdef double* vectors           # five vectors of conjugate gradients
     # The model.
     cdef double intercept, trial_intercept, intercept_gradient, intercept_hessian, total
@@ -60,12 +57,12 @@ cdef class WorkingSet(Columns):
 
 # Functions instead of methods, which a compiler cannot inline: many columns are short.
 cdef inline double dot_column(
-    WorkingSet of, Py_ssize_t place, const double* vector
+    WorkingSet of, Py_ssize_t column, const double* vector
 ) noexcept nogil:
     """sum_i x_ij v_i"""
-    cdef const double* x = of.values + of.begins[place]
-    cdef const int32_t* rows = of.rows + of.begins[place]
-    cdef Py_ssize_t k = 0, length = of.lengths[place]
+    cdef const double* x = of.values + of.first[column]
+    cdef const int32_t* rows = of.rows + of.first[column]
+    cdef Py_ssize_t k = 0, length = of.first[column + 1] - of.first[column]
     cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
     if length == of.n_rows:
         return of.compact.row_loops.full_dot(x, vector, length)
@@ -83,12 +80,12 @@ cdef inline double dot_column(
 
 
 cdef inline void add_column(
-    WorkingSet of, Py_ssize_t place, double factor, double* vector
+    WorkingSet of, Py_ssize_t column, double factor, double* vector
 ) noexcept nogil:
     """v_i += factor x_ij"""
-    cdef const double* x = of.values + of.begins[place]
-    cdef const int32_t* rows = of.rows + of.begins[place]
-    cdef Py_ssize_t k, length = of.lengths[place]
+    cdef const double* x = of.values + of.first[column]
+    cdef const int32_t* rows = of.rows + of.first[column]
+    cdef Py_ssize_t k, length = of.first[column + 1] - of.first[column]
     if factor == 0.0:
         return
     if length == of.n_rows:

@@ -11,7 +11,7 @@ cimport cython
 import numpy as np
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from .arrays cimport check_aligned, check_vector
@@ -31,27 +31,23 @@ cdef class WorkingSet(Columns):
         self, CompactRows rows, Examples examples, int loss, double epsilon, double curvature,
         double share, bint fit_intercept
     ):
-        cdef Py_ssize_t n = rows.n_rows + 1, d = rows.n_columns + 1, k
+        cdef Py_ssize_t n = rows.n_rows + 1, d = rows.n_columns + 1
         cdef double[:, ::1] of_rows = np.zeros((9, n))
-        cdef double[:, ::1] of_places = np.empty((10, d))
-        cdef int64_t[:, ::1] of_columns = np.empty((3, d), dtype=np.int64)
-        cdef int32_t[:, ::1] numbers = np.empty((4, d), dtype=np.int32)
+        cdef double[:, ::1] of_columns = np.empty((10, d))
+        cdef int32_t[:, ::1] numbers = np.empty((3, d), dtype=np.int32)
+        cdef uint8_t[::1] is_member = np.zeros(d, dtype=np.uint8)
         check_runnable(examples, loss)
         self.loss, self.epsilon, self.share = loss, epsilon, share
         self.own_curvature, self.fit_intercept = curvature, fit_intercept
-        self.owners += [of_rows, of_places, of_columns, numbers]
+        self.owners += [of_rows, of_columns, numbers, is_member]
         self.margins, self.slopes, self.curvatures = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
         self.next_margins, self.next_slopes = &of_rows[3, 0], &of_rows[4, 0]
         self.next_curvatures, self.response = &of_rows[5, 0], &of_rows[6, 0]
         self.scratch, self.held = &of_rows[7, 0], &of_rows[8, 0]
-        self.weights, self.trial, self.norms = &of_places[0, 0], &of_places[1, 0], &of_places[2, 0]
-        self.gradient, self.hessian = &of_places[3, 0], &of_places[4, 0]
-        self.vectors, self.features = &of_places[5, 0], &of_columns[0, 0]
-        self.begins, self.lengths = &of_columns[1, 0], &of_columns[2, 0]
-        self.places, self.active, self.support = &numbers[0, 0], &numbers[1, 0], &numbers[2, 0]
-        self.order = &numbers[3, 0]
-        for k in range(d):
-            self.places[k] = -1
+        self.weights, self.trial, self.norms = &of_columns[0, 0], &of_columns[1, 0], &of_columns[2, 0]
+        self.gradient, self.hessian = &of_columns[3, 0], &of_columns[4, 0]
+        self.vectors, self.is_member = &of_columns[5, 0], &is_member[0]
+        self.members, self.active, self.support = &numbers[0, 0], &numbers[1, 0], &numbers[2, 0]
 
     def __len__(self):
         return self.size
@@ -63,41 +59,37 @@ cdef class WorkingSet(Columns):
         found = np.empty(self.n_columns, dtype=np.int64)
         cdef int64_t[::1] out = found
         for j in range(self.n_columns):
-            if fabs(u[j]) > threshold and self.places[j] < 0:
+            if fabs(u[j]) > threshold and not self.is_member[j]:
                 out[n] = j
                 n += 1
         return found[:n]
 
     def join(self, const int64_t[::1] features not None):
         """Let new features join the working set, with the weight 0."""
-        cdef Py_ssize_t k, n = features.shape[0], place, row
+        cdef Py_ssize_t k, column, row, n = features.shape[0]
         cdef int64_t at, begin, stop, feature
         check_aligned("features", &features[0] if n else NULL)
         self.check_filled()
         for k in range(n):
             feature = features[k]
-            if not 0 <= feature < self.n_columns or self.places[feature] >= 0:
+            if not 0 <= feature < self.n_columns or self.is_member[feature]:
                 raise ValueError(
                     f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
                 )
-            place = self.size
-            self.features[place], self.places[feature] = feature, <int32_t> place
-            self.weights[place] = self.norms[place] = 0.0
+            self.is_member[feature] = True
+            self.weights[feature] = self.norms[feature] = 0.0
             begin, stop = self.first[feature], self.first[feature + 1]
-            self.begins[place], self.lengths[place] = begin, stop - begin
             for at in range(begin, stop):
                 row = self.rows[at] if stop - begin < self.n_rows else at - begin
-                self.norms[place] += (
+                self.norms[feature] += (
                     self.share * importance_of(self.examples, row)
                     * self.values[at] * self.values[at]
                 )
-            self.size += 1
-        self.modelled = False
-        k = 0
-        for feature in range(self.n_columns):
-            if self.places[feature] >= 0:
-                self.order[k] = self.places[feature]
-                k += 1
+        self.modelled, self.size = False, 0
+        for column in range(self.n_columns):
+            if self.is_member[column]:
+                self.members[self.size] = <int32_t> column
+                self.size += 1
 
     cdef int check_started(self) except -1:
         if not self.started:
@@ -116,7 +108,7 @@ cdef class WorkingSet(Columns):
         double nu, const double[::1] held not None
     ):
         """Set the penalty, the smoothing, and the weights of the columns of the working set."""
-        cdef Py_ssize_t place, row
+        cdef Py_ssize_t k, row
         check_vector("weights", weights, self.n_columns)
         check_vector("held", held, self.n_rows if nu > 0.0 else 0)
         self.check_filled()
@@ -125,8 +117,8 @@ cdef class WorkingSet(Columns):
         self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
         for row in range(held.shape[0]):
             self.held[row] = held[row]
-        for place in range(self.size):
-            self.weights[place] = weights[self.features[place]]
+        for k in range(self.size):
+            self.weights[self.members[k]] = weights[self.members[k]]
         self.refresh()
 
     def refresh(self):
@@ -137,7 +129,7 @@ cdef class WorkingSet(Columns):
         with nogil:
             memset(self.margins, 0, self.n_rows * sizeof(double))
             for k in range(self.size):
-                add_column(self, self.order[k], self.weights[self.order[k]], self.margins)
+                add_column(self, self.members[k], self.weights[self.members[k]], self.margins)
             self.total = self.evaluate(
                 self.margins, self.intercept, self.slopes, self.curvatures
             )
@@ -146,7 +138,7 @@ cdef class WorkingSet(Columns):
 
     def read(self, double[::1] weights not None, double[::1] duals not None):
         """weights <- w, 0 outside the working set; duals <- -l'(p_i).  Returns the intercept."""
-        cdef Py_ssize_t place, row
+        cdef Py_ssize_t k, row
         cdef double importance
         check_vector("weights", weights, self.n_columns)
         check_vector("duals", duals, self.n_rows)
@@ -155,8 +147,8 @@ cdef class WorkingSet(Columns):
         with nogil:
             if self.n_columns:
                 memset(&weights[0], 0, self.n_columns * sizeof(double))
-            for place in range(self.size):
-                weights[self.features[place]] = self.weights[place]
+            for k in range(self.size):
+                weights[self.members[k]] = self.weights[self.members[k]]
             for row in range(self.n_rows):
                 importance = self.share * importance_of(self.examples, row)
                 if importance > 0.0:
@@ -237,9 +229,9 @@ cdef class WorkingSet(Columns):
         return self.total + self.penalty(self.weights)
 
     cdef double penalty(self, const double* weights) noexcept nogil:
-        cdef Py_ssize_t place
+        cdef Py_ssize_t k
         cdef double absolute = 0.0, squared = 0.0
-        for place in range(self.size):
-            absolute += fabs(weights[place])
-            squared += weights[place] * weights[place]
+        for k in range(self.size):
+            absolute += fabs(weights[self.members[k]])
+            squared += weights[self.members[k]] * weights[self.members[k]]
         return self.l1 * absolute + 0.5 * self.l2 * squared
