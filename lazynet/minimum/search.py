@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.minimum.columns import Columns, Multipliers
@@ -98,11 +97,13 @@ class Search:
         n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
         return np.argpartition(size, -n)[-n:] if n else np.zeros(0, np.int64)
 
-    def _is_dense(self, weights: NDArray[np.float64]) -> bool:
-        """Whether most of X lies in the columns of the weights."""
-        frequencies = self.compact.frequencies
-        share = frequencies[weights != 0.0].sum() / max(float(frequencies.sum()), 1e-300)
-        return self.penalty.l1 == 0.0 or bool(share > _DENSE)
+    def _is_dense(self, last: Iterate) -> bool:
+        """Whether most of X lies in the columns of the weights, or probably will."""
+        l1, l2, frequencies = self.penalty.l1, self.penalty.l2, self.compact.frequencies
+        share = frequencies[last.weights != 0.0].sum() / max(float(frequencies.sum()), 1e-300)
+        # An l2 as strong as l1 keeps most features that l1 lets in, even more than there are rows.
+        entering = int(np.count_nonzero(np.abs(last.correlations) > l1)) if l2 >= l1 else 0
+        return l1 == 0.0 or bool(share > _DENSE) or entering > len(last.duals)
 
     def epoch(self, last: Iterate) -> Iterate:
         """The next iterate."""
@@ -113,7 +114,7 @@ class Search:
                 start = start_on_sample(self.gram, last, self.pays)
             if self.pays(self.gram.working_set(start)):
                 return self.gram.step(start)
-        if self.many or (self.ascents_left and self._is_dense(last.weights)):
+        if self.many or (self.ascents_left and self._is_dense(last)):
             self.ascents_left -= 1
             self.name = "ascent"
             return self.ascent.epoch(last, self.compact)
