@@ -114,7 +114,8 @@ class Search:
                 start = start_on_sample(self.gram, last, self.pays)
             if self.pays(self.gram.working_set(start)):
                 return self.gram.step(start)
-        if self.many or (self.ascents_left and self._is_dense(last)):
+        goes_on = self.name == "ascent" or self._is_dense(last)
+        if self.many or (self.ascents_left and goes_on):
             self.ascents_left -= 1
             self.name = "ascent"
             return self.ascent.epoch(last, self.compact)
