@@ -75,11 +75,16 @@ cdef class WorkingSet(Columns):
         for k in range(n):
             feature = features[k]
             if not 0 <= feature < self.n_columns or self.places[feature] >= 0:
+                for at in range(k):
+                    self.places[features[at]] = -1
                 raise ValueError(
                     f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
                 )
+            self.places[feature] = <int32_t> (self.size + k)
+        for k in range(n):
+            feature = features[k]
             place = self.size
-            self.features[place], self.places[feature] = feature, <int32_t> place
+            self.features[place] = feature
             self.weights[place] = self.norms[place] = 0.0
             for at in range(self.first[feature], self.first[feature + 1]):
                 self.norms[place] += (
