@@ -154,8 +154,11 @@ def test_a_matrix_without_rows_columns_or_steps(shape):
 def test_a_row_that_repeats_its_columns_may_be_longer_than_the_columns_are_many():
     """A Gram matrix has room for every nonzero of a row."""
     n = 30_000
-    examples = Examples(np.ones(n), np.zeros(n, np.int32), np.array([0, n], np.int32), 1, np.ones(1))
-    repeated = CompactRows(1, 1, n)
+    starts = np.array([0, n], np.int32)
+    examples, repeated = (
+        Examples(np.ones(n), np.zeros(n, np.int32), starts, 1),
+        CompactRows(1, 1, n),
+    )
     assert repeated.copy(examples, np.zeros(1, np.int32), np.zeros(1)) == (STATUS_FINISHED, 1)
     assert Gram(repeated, np.zeros(1, np.int32), 0, True).add(np.ones(1), 0) == (STATUS_FINISHED, 1)
 

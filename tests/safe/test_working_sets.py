@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
+from support.matrices import compact_rows
 
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.newton import NewtonColumns
 
 NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 1e300, -1e300, 1e-300]))
@@ -21,12 +21,8 @@ NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 1e300, -1e300, 1e-30
 
 def columns_of(X, y, *options):
     """All columns of the rows, filled."""
-    examples, (n, d) = as_examples(X, y), X.shape
-    rows, done = CompactRows(n, d, X.nnz), 0
-    while done < n:
-        _, done = rows.copy(examples, np.arange(d, dtype=np.int32), np.zeros(d))
-    columns = NewtonColumns(rows, examples, *options)
-    while columns.fill()[1] < n:
+    columns = NewtonColumns(compact_rows(X), as_examples(X, y), *options)
+    while columns.fill()[1] < X.shape[0]:
         pass
     return columns
 
