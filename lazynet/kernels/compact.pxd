@@ -11,6 +11,7 @@ cdef class CompactRows:
     cdef int32_t* columns       # NULL where every row has a value for every column, in order
     cdef double* values
     cdef Py_ssize_t n_filled    # rows that are copied
+    cdef Py_ssize_t longest     # the most values of a row, which exceed the columns if these repeat
     cdef bint full              # whether every row so far has a value for every column, in order
     cdef bint in_place          # whether the values are those of X
     cdef bint filling           # whether a copy is under way, perhaps in another thread

@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .examples cimport Examples, highest_table, importance_of, walk_rows
+from .examples cimport HIGHEST_LEVEL, Examples, importance_of, table_at, walk_rows
 from .rows cimport BAD_ROW, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row
 
 # Every so many rows the columns are counted.
@@ -101,8 +101,13 @@ cdef class CompactRows:
             columns = np.empty(n_values + 1, dtype=np.int32)
             self.columns = &columns[0]
             self.owners.append(columns)
-        self.row_loops = <const RowLoops*> highest_table("row_loops")
+        self.at_level(HIGHEST_LEVEL)
         self._settle()
+
+    def at_level(self, int level):
+        """As ``Examples.at_level``."""
+        self.row_loops = <const RowLoops*> table_at("row_loops", &level)
+        return level
 
     @property
     def shape(self):
@@ -164,6 +169,7 @@ cdef class CompactRows:
                 # A negative place is above all others.  Another thread may have changed places.
                 n += place < most
         self.full = self.full and n == length == most and misplaced == 0
+        self.longest = max(self.longest, <Py_ssize_t> n)
         self.n_filled += 1
         self.starts[self.n_filled] = at + n
         return True

@@ -52,6 +52,7 @@ cdef class Gram:
     ):
         cdef Py_ssize_t k, n = features.shape[0]
         rows.check_filled()
+        check_aligned("features", &features[0] if n else NULL, 4)
         if n >= 2**20 or not 0 <= n_heads <= n:
             raise ValueError(f"n_heads must be from 0 to {n} features, below 2^20, got {n_heads}")
         self.rows, self.size, self.n_heads, self.n_tails = rows, n, n_heads, n - n_heads
@@ -63,8 +64,8 @@ cdef class Gram:
         self.of_heads = <float*> calloc(self.width * self.width + 1, sizeof(float))
         self.of_both = <float*> calloc(self.n_tails * self.width + 1, sizeof(float))
         self.of_tails = <double*> calloc(self.n_tails * self.n_tails + 1, sizeof(double))
-        self.found = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
-        self.found_values = <double*> malloc((rows.n_columns + 1) * sizeof(double))
+        self.found = <int32_t*> malloc((rows.longest + 1) * sizeof(int32_t))
+        self.found_values = <double*> malloc((rows.longest + 1) * sizeof(double))
         if (
             self.places == NULL or self.border == NULL or self.block == NULL
             or self.of_heads == NULL or self.of_both == NULL or self.of_tails == NULL

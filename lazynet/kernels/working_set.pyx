@@ -22,6 +22,10 @@ from .examples cimport Examples, check_runnable, importance_of
 from .rules.motion cimport add_to
 from .slopes cimport ROWS_AT_ONCE, losses_with_derivatives
 
+# The mark of a column that is about to join.
+cdef enum:
+    NEW = 2
+
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class WorkingSet(Columns):
@@ -67,29 +71,39 @@ cdef class WorkingSet(Columns):
     def join(self, const int64_t[::1] features not None):
         """Let new features join the working set, with the weight 0."""
         cdef Py_ssize_t k, column, row, n = features.shape[0]
-        cdef int64_t at, begin, stop, feature
+        cdef int64_t at, begin, stop, feature, refused = -1
         check_aligned("features", &features[0] if n else NULL)
         self.check_filled()
+        # The array is read once: another thread may change it.
         for k in range(n):
             feature = features[k]
             if not 0 <= feature < self.n_columns or self.is_member[feature]:
-                raise ValueError(
-                    f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
-                )
-            self.is_member[feature] = True
-            self.weights[feature] = self.norms[feature] = 0.0
-            begin, stop = self.first[feature], self.first[feature + 1]
+                refused = k
+                break
+            self.is_member[feature] = NEW
+        self.modelled, self.size = False, 0
+        for column in range(self.n_columns):
+            if self.is_member[column] == NEW and refused >= 0:
+                self.is_member[column] = False
+            if not self.is_member[column]:
+                continue
+            self.members[self.size] = <int32_t> column
+            self.size += 1
+            if self.is_member[column] != NEW:
+                continue
+            self.is_member[column] = True
+            self.weights[column] = self.norms[column] = 0.0
+            begin, stop = self.first[column], self.first[column + 1]
             for at in range(begin, stop):
                 row = self.rows[at] if stop - begin < self.n_rows else at - begin
-                self.norms[feature] += (
+                self.norms[column] += (
                     self.share * importance_of(self.examples, row)
                     * self.values[at] * self.values[at]
                 )
-        self.modelled, self.size = False, 0
-        for column in range(self.n_columns):
-            if self.is_member[column]:
-                self.members[self.size] = <int32_t> column
-                self.size += 1
+        if refused >= 0:
+            raise ValueError(
+                f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
+            )
 
     cdef int check_started(self) except -1:
         if not self.started:

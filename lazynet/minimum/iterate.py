@@ -17,6 +17,8 @@ UNKNOWN: Vector = np.zeros(0)
 
 # Steps of Newton's method that move the intercept to its best place for given weights.
 _MOST_MOVES = 8
+# What rounding may add to a mean loss, relative to it.
+_ROUNDING = 1e-14
 # The share of sum s_i |a_i| up to which sum s_i a_i counts as 0.
 _UNBALANCED = 1e-6
 # The scale of the duals from which on their conjugates are computed anew.
@@ -84,8 +86,8 @@ def of_margins(
                 break
             trial = intercept + rise / bend
             after = evaluate(trial)
-            if not after[0] <= total:
-                # Too far, or as near as rounding lets it come.
+            if not after[0] <= total + _ROUNDING * abs(total):
+                # Too far.
                 evaluate(intercept)
                 break
             intercept, (total, rise, size, bend) = trial, after

@@ -10,8 +10,8 @@ The constructor is ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, 
 parameters of the rule at the end.  An object has ``step(indices, values, target, importance=1)``,
 where ``importance`` is a factor of the loss of the example, ``weights``, ``intercept`` and the step
 count ``t``.  If the algorithm does not have a penalty, its strength must be 0.
-``DenseDualAscent`` differs, because it has a variable for every example: its constructor takes all
-examples, and ``step(i)`` visits example i.
+The constructors of ``DenseDualAscent`` and ``DenseNewton`` take all examples: ``step(i)`` of the
+first visits example i, and ``step(W)`` of the second all examples.
 
 >>> dense = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> dense.step([0], [1.0], target=4.0)
@@ -39,6 +39,7 @@ examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
+- ``lazynet.reference.newton``: Newton steps to the minimum, on a working set
 """
 
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
@@ -49,6 +50,7 @@ from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.newton import DenseNewton
 from lazynet.reference.outputs import DenseGroups, DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.saga import DenseSAGA
@@ -64,6 +66,7 @@ __all__ = [
     "DenseFTRL",
     "DenseFromData",
     "DenseGroups",
+    "DenseNewton",
     "DenseRDA",
     "DenseReference",
     "DenseSAGA",

@@ -5,37 +5,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from support.matrices import compact_rows
 
-from lazynet.data.arrays import as_examples
-from lazynet.kernels import gram, sums
+from lazynet.kernels import sums
+from lazynet.kernels.gram import Gram, descend
 
-
-def added(X, curvatures, places, size):
-    """The upper triangle that the kernel adds to zeros."""
-    found, row = np.zeros(size * (size + 1) // 2), 0
-    while row < X.shape[0]:
-        _, row = gram.add_gram(as_examples(X), curvatures, places, found, size, row)
-    return found
+#: The roundoff of floats, in which the products with heads are kept, and of doubles.
+FLOAT, DOUBLE = 2.0**-24, 2.0**-53
 
 
-@given(st.integers(0, 2**20), st.integers(0, 40), st.integers(1, 30), st.booleans(), st.booleans())
-def test_the_hessian_is_that_of_dense_arrays(seed, n, d, narrow, sorted_columns):
-    """Of columns in any order of places and of rows; some places are taken by no column."""
+def added(rows, curvatures, features, n_heads, fit_intercept):
+    """The products that the kernel adds to zeros."""
+    gram, row = Gram(rows, features, n_heads, fit_intercept), 0
+    while row < len(curvatures):
+        _, row = gram.add(curvatures, row)
+    out = np.empty((len(features) + 1, len(features) + 1))
+    gram.read(out)
+    return out
+
+
+@given(st.integers(0, 2**20), st.integers(0, 400), st.integers(1, 40), st.booleans(), st.booleans())
+def test_the_hessian_is_that_of_dense_arrays(seed, n, d, full, fit_intercept):
+    """Of any columns in any order, with any number of heads, at every level of vector units."""
     random = np.random.default_rng(seed)
-    X = sparse.random(n, d, density=0.4, format="csr", random_state=seed)
-    X = X.astype(np.float32 if narrow else np.float64)
-    if not sorted_columns:
-        X = X[:, random.permutation(d)]
+    X = np.where(
+        random.random((n, d)) < (1.0 if full else 0.4), random.standard_normal((n, d)), 0.0
+    )
     curvatures = random.uniform(0.0, 1.0, n) * (random.random(n) < 0.8)
-    size = int(random.integers(1, d + 3))
-    places = random.permutation(np.arange(d, dtype=np.int32) - int(random.integers(0, d)))
-    wide = np.zeros((n, size))
-    wide[:, 0] = 1.0
-    for column, place in enumerate(places):
-        if 1 <= place < size:
-            wide[:, place] = X[:, [column]].toarray().ravel()
-    wanted = (wide.T @ (curvatures[:, None] * wide))[np.triu_indices(size)]
-    np.testing.assert_allclose(added(X, curvatures, places, size), wanted, rtol=1e-12, atol=1e-13)
+    features = random.permutation(d).astype(np.int32)[: random.integers(0, d + 1)]
+    n_heads = int(random.integers(0, len(features) + 1))
+    Z = np.hstack([np.full((n, 1), float(fit_intercept)), X[:, features]])
+    wanted = Z.T @ (curvatures[:, None] * Z)
+    # Two numbers, their product and each of n sums are rounded: n + 4 times at most, by the kernel
+    # and by NumPy.  A sum with the intercept is of doubles, but the numbers of a head are floats.
+    unit = np.full(wanted.shape, DOUBLE)
+    unit[: n_heads + 1] = unit[:, : n_heads + 1] = FLOAT
+    unit[0, n_heads + 1 :] = unit[n_heads + 1 :, 0] = unit[0, 0] = DOUBLE
+    allowed = 2.0 * (n + 4) * unit * (abs(Z).T @ (curvatures[:, None] * abs(Z)))
+    rows, found = compact_rows(sparse.csr_matrix(X)), []
+    for level in range(3):
+        rows.at_level(level)
+        found.append(added(rows, curvatures, features, n_heads, fit_intercept))
+        np.testing.assert_array_equal(found[-1], found[0])
+    assert (abs(found[0] - wanted) <= allowed).all()
 
 
 @given(
@@ -45,18 +57,20 @@ def test_the_hessian_is_that_of_dense_arrays(seed, n, d, narrow, sorted_columns)
     st.sampled_from([0.0, 1e-2]),
     st.booleans(),
 )
-def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, fit_intercept):
-    """No direction goes down, also where the intercept moves; and slopes are those at the end."""
+def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, dependent):
+    """No direction goes down, also where columns depend on each other; slopes are those there."""
     random = np.random.default_rng(seed)
     rows = random.standard_normal((3 * n + 5, n + 1))
-    H, start = rows.T @ rows / len(rows), random.standard_normal(n)
-    slopes = random.standard_normal(n)
+    if dependent:
+        rows[:, 1::2] = rows[:, ::2][:, : rows[:, 1::2].shape[1]] * random.choice([-1.0, 2.0])
+    H, start = rows.T @ rows / len(rows), random.standard_normal(n + 1)
+    start *= random.random(n + 1) < 0.5
+    slopes = rows.T @ random.standard_normal(len(rows)) / len(rows)
     weights, left = start.copy(), slopes.copy()
     for _ in range(50):
-        if gram.descend(H, weights, left, l1, l2, fit_intercept, 1e-13) <= 1e-13:
+        if descend(H, weights, left, l1, l2, 1e-13, 1000)[0] <= 1e-13:
             break
-    hessian = H[1:, 1:] - np.outer(H[0, 1:], H[0, 1:]) / H[0, 0] * fit_intercept
-    np.testing.assert_allclose(left, slopes - hessian @ (weights - start), rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(left, slopes - H @ (weights - start), rtol=1e-7, atol=1e-10)
     pull = left - l2 * weights
     assert (np.abs(pull)[weights == 0.0] <= l1 + 1e-10).all()
     away = pull - l1 * np.sign(weights)
@@ -65,20 +79,24 @@ def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, fit_intercept):
 
 def test_arrays_of_the_wrong_size_are_refused():
     """By their names, before anything is changed."""
-    X, found = sparse.csr_matrix(np.eye(3)), np.zeros(6)
-    places, curvatures = np.arange(3, dtype=np.int32), np.ones(3)
+    rows, features = compact_rows(sparse.csr_matrix(np.eye(3))), np.arange(3, dtype=np.int32)
     for wrong, words in (
-        ((curvatures[:2], places, found, 3), "curvatures"),
-        ((curvatures, places[:2], found, 3), "places must have 3 entries"),
-        ((curvatures, places, found, 4), "sums"),
-        ((curvatures, places, found, 0), "size must be from 1"),
+        ((features, 4), "n_heads must be from 0 to 3"),
+        ((features + 1, 0), "different columns below 3, got 3"),
+        ((features // 2, 0), "different columns below 3, got 0"),
     ):
         with pytest.raises(ValueError, match=words):
-            gram.add_gram(as_examples(X), *wrong, 0)
-    assert not found.any()
-    for wrong in ((np.eye(3), np.ones(3), np.ones(3)), (np.eye(4), np.ones(3), np.ones(2))):
+            Gram(rows, *wrong, True)
+    gram, out = Gram(rows, features, 1, True), np.zeros((4, 4))
+    with pytest.raises(ValueError, match="curvatures must have 3 entries"):
+        gram.add(np.ones(2), 0)
+    with pytest.raises(ValueError, match="out must have 4 rows of 4 numbers"):
+        gram.read(out[1:])
+    gram.read(out)
+    assert not out.any()
+    for wrong in ((np.eye(3), np.ones(3), np.ones(2)), (np.eye(4), np.ones(3), np.ones(3))):
         with pytest.raises(ValueError, match=r"hessian|slopes"):
-            gram.descend(*wrong, 0.1, 0.1, True, 1e-9)
+            descend(*wrong, 0.1, 0.1, 1e-9, 9)
 
 
 def test_compensated_sums_keep_what_rounding_loses():

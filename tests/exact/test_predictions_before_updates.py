@@ -12,6 +12,7 @@ from support.matrices import corpus
 from lazynet.data.arrays import as_examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
+from lazynet.kernels.sums import total_conjugate
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import losses as reference
 
@@ -60,6 +61,33 @@ def test_a_log_loss_among_others_to_full_precision(margin, others, place):
         if abs(margin) < 700:
             precise = (1 + Decimal(-margin).exp()).ln()
         assert abs(Decimal(found) - precise) <= precise / 2**50
+
+
+@given(share=st.floats(0.0, 1.0), others=st.integers(0, 9), place=st.integers(0, 9))
+@example(share=5e-324, others=0, place=0)
+@example(share=1.0 - 2.0**-53, others=9, place=8)
+@example(share=2.0**-53, others=9, place=9)
+def test_the_conjugate_of_a_log_loss_to_full_precision(share, others, place):
+    """b log b + (1 - b) log(1 - b), wherever the row stands; the bound of the rounding is true."""
+    n = others + 1
+    place %= n
+    counts = np.zeros(n)
+    counts[place] = 1.0
+    duals = np.random.default_rng(0).random(n)
+    duals[place] = share
+    examples = as_examples(sparse.csr_matrix((n, 1)), np.ones(n), counts)
+    found, lost = total_conjugate(examples, duals, 1.0, 0, 0.1, 1.0)
+    with localcontext() as context:
+        context.prec = 700
+        parts = [part for part in (Decimal(share), 1 - Decimal(share)) if part]
+        precise = sum(part * part.ln() for part in parts)
+        wrong = abs(Decimal(found) - precise)
+    # A share below 1e-300 counts as that.
+    assert wrong <= Decimal(lost) + Decimal("1e-297")
+    assert lost <= 2.0**-45 * abs(found)
+    for outside in (-1e-9, 1.0 + 1e-9, np.nan):
+        duals[place] = outside
+        assert not np.isfinite(total_conjugate(examples, duals, 1.0, 0, 0.1, 1.0)[0])
 
 
 def test_what_cannot_be_added_up_is_refused():

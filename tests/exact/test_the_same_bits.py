@@ -37,7 +37,9 @@ from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
+from lazynet.kernels.slopes import derivatives
 from lazynet.kernels.steps import OutputTargets, Steps
+from lazynet.kernels.sums import total_conjugate
 from lazynet.losses import LOSSES
 
 N, D, N_OUTPUTS = 120, 300, 11
@@ -244,15 +246,19 @@ def test_vector_units_change_no_bit(options, n_outputs, values, monkeypatch):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 def test_vector_units_change_no_bit_of_a_loss(loss):
-    """The loss of predictions, and the largest norm of a row."""
-    found, ones = [], np.ones(N)
+    """The loss of predictions with derivatives, its conjugate, and the largest norm of a row."""
+    found, ones, margins = [], np.ones(N), np.linspace(-40.0, 40.0, N)
+    duals = loss.into_domain(margins / 40.0, Y)
     steps = Steps(np.arange(N), ones, ones, 0 * ones, 0 * ones, None, np.linspace(-9.0, 9.0, N))
     for level in range(5):
         examples = examples_of(plan_of({}), None)
         examples.at_level(level)
         assert examples.first_defect() is None
         total = loss_of_predictions(examples, steps, loss.code, loss.epsilon)
-        found.append((total, examples.squared_norms().max()))
+        arrays = np.empty((3, N))
+        parts = derivatives(examples, margins, 0.1, loss.code, loss.epsilon, 0.01, *arrays)
+        whole = total_conjugate(examples, duals, 0.9, loss.code, loss.epsilon, 0.01)
+        found.append((total, examples.squared_norms().max(), parts, whole, arrays.tobytes()))
     assert all(each == found[0] for each in found)
 
 

@@ -20,7 +20,9 @@ from support.algorithms import engine_of
 import lazynet.kernels
 from lazynet.kernels import cells, outputs, stabilised
 from lazynet.kernels import steps as steps_kernel
+from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_NEEDS_SWEEP, Examples
+from lazynet.kernels.gram import Gram
 from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
 from lazynet.rules.storage import STORAGES
@@ -147,6 +149,18 @@ def test_a_matrix_without_rows_columns_or_steps(shape):
             block, targets = block_of(kind, shape[1]), OutputTargets(0, 3, labels=rows(shape[0]))
             status, _ = run_wide(kind, block, examples, targets, order)
             assert status in (STATUS_FINISHED, STATUS_NEEDS_SWEEP)
+
+
+def test_a_row_that_repeats_its_columns_may_be_longer_than_the_columns_are_many():
+    """A Gram matrix has room for every nonzero of a row."""
+    n = 30_000
+    starts = np.array([0, n], np.int32)
+    examples, repeated = (
+        Examples(np.ones(n), np.zeros(n, np.int32), starts, 1),
+        CompactRows(1, 1, n),
+    )
+    assert repeated.copy(examples, np.zeros(1, np.int32), np.zeros(1)) == (STATUS_FINISHED, 1)
+    assert Gram(repeated, np.zeros(1, np.int32), 0, True).add(np.ones(1), 0) == (STATUS_FINISHED, 1)
 
 
 # --- objects and arrays that are not what they seem ---------------------------------------------

@@ -4,6 +4,9 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.data import Chunks
+from lazynet.data.arrays import as_examples
+from lazynet.kernels.compact import CompactRows
+from lazynet.kernels.examples import STATUS_BAD_ROW
 
 
 def corpus(n_rows=400, d=700, density=0.3, seed=0):
@@ -95,6 +98,18 @@ def rows_of_signs(seed, n=60, d=30):
     X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
     X.data = generator.choice([-1.0, 1.0], len(X.data))
     return X, generator.choice([-1.0, 1.0], n)
+
+
+def compact_rows(X, places=None, *, in_place=False):
+    """The rows as the solver keeps them; column j has the number ``places[j]``, or leaves."""
+    examples, (n, d) = as_examples(X), X.shape
+    places = np.arange(d, dtype=np.int32) if places is None else places
+    kept, done = int(places.max(initial=-1)) + 1, 0
+    rows = CompactRows(n, kept, X.nnz, examples if in_place else None)
+    while done < n:
+        status, done = rows.copy(examples, places, np.zeros(kept))
+        assert status != STATUS_BAD_ROW
+    return rows
 
 
 def source_of(X, y, weights=None, rows=50):

@@ -17,8 +17,19 @@ NO_NUMBERS = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10
 #: What errors may name besides the arguments.
 WORDS = [
     "data", "indices", "indptr", "step", "row", "examples", "steps", "task", "average", "l1",
-    "features", "name", "start", "line", "model",
+    "features", "name", "start", "line", "model", "rows",
 ]  # fmt: skip
+#: Errors that one function alone may raise.
+OWN_ERRORS = {"steps.Steps.row": [IndexError], "compact.CompactRows": [MemoryError]}
+
+
+def drawn(draw, parts):
+    """What ``draw`` makes; without hostile numbers where an object that it needs refuses them."""
+    try:
+        return draw()
+    except (ValueError, OverflowError):
+        parts.hostile = False
+        return draw()
 
 
 def generate(random, ledger):
@@ -27,12 +38,7 @@ def generate(random, ledger):
     fence, front = random.random() < 0.8, bool(random.random() < 0.3)
     parts = Parts(random, (lambda array: fenced(array, front=front)) if fence else np.array)
     parts.hostile = bool(random.random() < 0.3)
-    try:
-        given = recipe(name, parts)
-    except (ValueError, OverflowError):
-        # An object that the function needs is refused: the same parts without the bad number.
-        parts.hostile = False
-        given = recipe(name, parts)
+    given = drawn(lambda: recipe(name, parts), parts)
     words, how = [*WORDS, *given, *names_held(given)], []
     for _ in range(random.choice([0, 1, 1, 1, 2]) if given else 0):
         key = str(random.choice(list(given)))
@@ -44,9 +50,9 @@ def generate(random, ledger):
             ledger,
             f"{name} with {', '.join(how) or 'sound arguments'}",
             lambda: call(name, given),
-            words=words,
+            words=[*words, *names_held(given)],
             # Python's own words for numbers that no C integer holds, and for bytes.
-            accepted=(OverflowError, BufferError, *[IndexError] * (name == "steps.Steps.row")),
+            accepted=(OverflowError, BufferError, *OWN_ERRORS.get(name, [])),
             # NaN in, NaN out: a kernel computes with the numbers that it is given.
             finite=False,
         )
@@ -75,8 +81,8 @@ def another_object(old, parts, same_kind):
     choice = 0 if same_kind else int(random.integers(3))
     if choice == 0:
         parts.resize(12)
-        return parts.made(kind), "of other sizes"
+        return drawn(lambda: parts.made(kind), parts), "of other sizes"
     if choice == 1:
         other = list(CLASSES)[random.integers(len(CLASSES))]
-        return parts.made(other), f"a {other.__name__}"
+        return drawn(lambda: parts.made(other), parts), f"a {other.__name__}"
     return [None, 3, "x", kind][random.integers(4)], "no object"

@@ -11,10 +11,13 @@ from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import dual, outputs, stabilised
 from lazynet.kernels.arrays import Held
 from lazynet.kernels.columns import Columns
+from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.newton import WorkingSet
+from lazynet.kernels.gram import Gram
+from lazynet.kernels.newton import NewtonColumns
 from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
+from lazynet.kernels.working_set import WorkingSet
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
@@ -42,8 +45,11 @@ CLASSES = {
     Task: "loss epsilon shrink_first fit_intercept smallest_scale cushion largest_cushion "
           "enough_work soft_reach hard_reach",
     Average: "shifts scale_sums shift_sums fields",
-    WorkingSet: "examples loss epsilon curvature share fit_intercept",
-    Columns: "examples",
+    CompactRows: "n_rows n_columns n_values values_of",
+    Gram: "rows features n_heads fit_intercept",
+    Columns: "rows examples",
+    **dict.fromkeys((WorkingSet, NewtonColumns),
+                    "rows examples loss epsilon curvature share fit_intercept"),
     OutputTargets: "first n_outputs labels starts numbers",
     OutputBlock: "kind cells width stamps clocks own scalars rates constants fields",
 }  # fmt: skip
@@ -155,14 +161,14 @@ PLAIN = {
     **dict.fromkeys(("scale", "new", "extra", "curvature", "jump"), lambda p: 1.0),
     **dict.fromkeys(("theta", "size"), lambda p: 3.0),
     "want": lambda p: 1e-9, "target": lambda p: 0.0, "wrong": lambda p: 0.0,
-    "only_range": lambda p: False,
+    "only_range": lambda p: False, "most_sweeps": lambda p: 9,
     **dict.fromkeys(("compensated", "universal", "shrink_first", "fit_intercept", "vectorised",
-                     "learns"), Sizes.flag),
+                     "learns", "by_target"), Sizes.flag),
     # arrays with a number for each column, row or step
     **dict.fromkeys(("weights", "out", "sums", "z", "centre", "stored", "vector", "u", "frequency"),
                     lambda p: p.reals(p.d)),
     **dict.fromkeys(("predictions", "duals", "factors", "margins", "slopes", "sums.out",
-                     "curvatures"), lambda p: p.reals(p.n)),
+                     "curvatures", "compact.out"), lambda p: p.reals(p.n)),
     **dict.fromkeys(("squared_norms", "row_sizes", "sizes", "importances"),
                     lambda p: p.reals(p.n, least=0.0)),
     "steps.Steps.predictions": lambda p: p.reals(p.k),
@@ -172,7 +178,8 @@ PLAIN = {
     "ratios": lambda p: p.reals(3), "vanished": lambda p: p.full(3, 0, np.uint8),
     "purged": lambda p: p.full(3, 0, np.int64), "counts": lambda p: p.full((p.d, 2), 0, np.int32),
     "informed": lambda p: p.full(p.d + 1, 0, np.int64),
-    "cells": lambda p: p.reals(p.d, 2), "others": lambda p: p.reals(p.d, 2),
+    **dict.fromkeys(("cells", "others", "compact.bounds.sums"), lambda p: p.reals(p.d, 2)),
+    "compact.counts": lambda p: p.full(p.d),
     "stabilised.fields": lambda p: p.full(stabilised.N_FIELDS),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "steps.Average.fields": lambda p: p.full(AVERAGE_FIELDS),

@@ -10,10 +10,14 @@ import numpy as np
 
 from lazynet.engines.clock import tuning_of
 from lazynet.kernels import cells, dekel, moments, outputs
+from lazynet.kernels.columns import Columns
+from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import SIZE_KINDS, Examples
-from lazynet.kernels.newton import WorkingSet
+from lazynet.kernels.gram import Gram
+from lazynet.kernels.newton import NewtonColumns
 from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
+from lazynet.kernels.working_set import WorkingSet
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
 from safe.fuzz.offered import (
@@ -34,13 +38,18 @@ from safe.fuzz.offered import (
 class Parts(Sizes):
     """Draws the arguments of the kernels."""
 
+    #: the examples of compact rows whose values stay where they are
+    in_place = None
+
     def made(self, kind):
         """An object of this class."""
         made = kind(**self.arguments_of(kind))
         if kind is Average:
             made.begin()
-        elif kind is Examples:
+        elif kind in (Examples, CompactRows):
             made.at_level(self.below(-1, 4))
+        elif issubclass(kind, Columns):
+            made.fill()
         return made
 
     def arguments_of(self, kind):
@@ -83,16 +92,41 @@ class Parts(Sizes):
         self.size = self.below(least, most)
         return self.size
 
+    def copied_rows(self):
+        """Compact rows that are copied."""
+        rows = self.made(CompactRows)
+        examples = self.in_place or self.made(Examples)
+        rows.copy(examples, **self.arguments("compact.CompactRows.copy", ["places", "counts"]))
+        return rows
+
+    def room_for_rows(self):
+        """How many values the rows may have; the values of these examples if they stay in place."""
+        examples = self.one_of(None, self.made(Examples))
+        self.in_place = examples if examples is not None and examples.has_wide_values else None
+        return self.n * self.d if self.in_place is None else self.in_place.n_values
+
+    def places(self):
+        """The number that each column is to have, or -1."""
+        if self.in_place or self.flag():
+            return self.integers(np.arange(self.d, dtype=np.int32))
+        return self.integers(self.random.integers(-1, self.d, self.d).astype(np.int32))
+
     def working_set(self):
         """A working set with a model of some columns."""
-        columns, start = self.made(WorkingSet), "newton.WorkingSet.start"
+        columns, start = self.made(NewtonColumns), "working_set.WorkingSet.start"
         columns.join(self.new_features())
         columns.start(**self.arguments(start, signature_of(start)[1:]))
         columns.model(0.0)
         return columns
 
-    def new_features(self):
-        return self.place(np.flatnonzero(self.random.random(self.d) < 0.5).astype(np.int64))
+    def new_features(self, kind=np.int64):
+        return self.place(np.flatnonzero(self.random.random(self.d) < 0.5).astype(kind))
+
+    def chosen_features(self):
+        """The features of a Gram matrix, some of which are heads."""
+        features = self.new_features(np.int32)
+        self.size = len(features)
+        return features
 
     def block_kind(self):
         run = {"with an average": "averaged clock"}.get(self.kind, self.kind)
@@ -232,8 +266,13 @@ DRAWN = {
     "examples.Examples.self": lambda p: p.made(Examples),
     "steps.Steps.self": lambda p: p.made(Steps), "steps.Average.self": lambda p: p.made(Average),
     "outputs.OutputBlock.self": lambda p: p.block(*WIDE_KINDS),
-    "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
-    "columns.Columns.join.self": lambda p: p.made(WorkingSet),
+    "newton.NewtonColumns.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
+    "working_set.WorkingSet.self": Parts.working_set,
+    "working_set.WorkingSet.join.self": lambda p: p.made(WorkingSet),
+    "compact.CompactRows.self": Parts.copied_rows, "rows": Parts.copied_rows,
+    "compact.CompactRows.copy.self": lambda p: p.made(CompactRows),
+    "compact.CompactRows.copy_some.self": lambda p: CompactRows(p.k, p.d, p.k * p.d),
+    "gram.Gram.self": lambda p: p.made(Gram),
     # an array that is held
     "arrays.name": lambda p: "array", "array": lambda p: p.reals(p.n, p.d),
     "shape": lambda p: (p.n, None), "formats": lambda p: "d", "writes": Parts.flag,
@@ -249,17 +288,18 @@ DRAWN = {
     "loss": lambda p: p.below(0, 8), "kind": lambda p: p.kind,
     "nu": Parts.nu, "position": lambda p: 1.0, "least": lambda p: 1,
     "held": lambda p: p.reals(p.n if p.smoothed else 0),
-    "columns.features": Parts.new_features,
+    "working_set.features": Parts.new_features,
     "dekel.fields": lambda p: p.full(dekel.N_FIELDS, 1.0),
     "shifts": lambda p: p.full(p.room(1, 30)), "scale_sums": lambda p: p.full(p.size + 1),
     "shift_sums": lambda p: p.full(p.size + 1),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
     "totals": lambda p: p.full(AVERAGE_FIELDS * p.size),
-    "places": lambda p: p.integers(
-        p.random.integers(-1, p.room(1, 2 * p.d) + 1, p.d).astype(np.int32)),
-    "gram.add_gram.sums": lambda p: p.reals(p.size * (p.size + 1) // 2),
-    "gram.add_gram.size": lambda p: p.size,
-    "hessian": lambda p: p.place(np.eye(p.d + 1) + 0.1),
+    # compact rows and their Gram matrix
+    "compact.CompactRows.n_rows": lambda p: p.n, "n_values": Parts.room_for_rows,
+    "compact.CompactRows.values_of": lambda p: p.in_place, "places": Parts.places,
+    "gram.features": Parts.chosen_features, "n_heads": lambda p: p.below(0, p.size + 1),
+    "gram.Gram.out": lambda p: p.full((p.size + 1, p.size + 1)),
+    "hessian": lambda p: p.place(np.eye(p.d) + 0.1),
     "gram.descend.slopes": lambda p: p.reals(p.d),
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "cells.constants": lambda p: p.reals(len(cells.constants(p.kind)), least=0.01),
@@ -314,7 +354,7 @@ def names_held(given):
     """Names of the numbers among the settings and fields of a rule, which errors may name."""
     block = given.get("block")
     kind = block.kind if isinstance(block, OutputBlock) else given.get("kind")
-    return [*cells.constants(kind), *cells.fields(kind)] if kind in KINDS else []
+    return [*cells.constants(kind), *cells.fields(kind)] if str(kind) in KINDS else []
 
 
 def call(name, given):

@@ -1,0 +1,231 @@
+"""Compact rows and bounds of features beside dense arrays; derivatives beside the reference."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from support.matrices import compact_rows, corpus, shuffled_rows
+
+from lazynet.data.arrays import as_examples
+from lazynet.kernels.compact import CompactRows
+from lazynet.kernels.slopes import derivatives
+from lazynet.losses import LOSSES
+from lazynet.minimum import screening
+from lazynet.minimum.objective import MeanLoss
+from lazynet.reference import losses as reference
+
+SEEDS = st.integers(0, 2**20)
+EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
+
+
+def results(rows, weights, factors):
+    """x_i.w, sum factor_i x_i and sum factor_i x_ij^2, a call or more for each."""
+    (n, d), found = rows.shape, []
+    for kernel, given_, out in (
+        (rows.margins, weights, np.zeros(n)),
+        (rows.add, factors, np.zeros(d)),
+        (rows.add_squares, factors, np.zeros(d)),
+    ):
+        row = 0
+        while row < n:
+            _, row = kernel(given_, out, row)
+        found.append(out)
+    return found
+
+
+def assert_rows_of(rows, dense, random):
+    """The compact rows give what the dense rows give."""
+    weights, factors = random.standard_normal(dense.shape[1]), random.standard_normal(len(dense))
+    wanted = dense @ weights, dense.T @ factors, (dense * dense).T @ factors
+    assert rows.shape == dense.shape
+    for found, expected in zip(results(rows, weights, factors), wanted, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def drawn_places(random, d):
+    """New numbers of the columns, and the columns in the order of these."""
+    kept = random.permutation(d)[: random.integers(0, d + 1)]
+    places = np.full(d, -1, np.int32)
+    places[kept] = np.arange(len(kept))
+    return places, kept
+
+
+@given(SEEDS, st.integers(0, 70), st.integers(1, 40), st.booleans(), st.booleans(), st.booleans())
+def test_kept_columns_of_all_rows_and_of_some(seed, n, d, full, narrow, sorted_columns):
+    """Margins, sums and squares; a sample is a copy of its rows, some of them twice."""
+    random = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=1.0 if full else 0.3, format="csr", random_state=seed)
+    X = X.astype(np.float32 if narrow else np.float64)
+    dense, X = X.toarray().astype(float), X if sorted_columns else shuffled_rows(X, seed)
+    places, kept = drawn_places(random, d)
+    rows = compact_rows(X, places)
+    assert rows.n_nonzeros == np.count_nonzero(dense[:, kept])
+    assert_rows_of(rows, dense[:, kept], random)
+    order = random.integers(0, n, 9 if n else 0)
+    again, chosen = drawn_places(random, len(kept))
+    sample = CompactRows(len(order), len(chosen), rows.values_of(order))
+    sample.copy_some(rows, order, again)
+    assert_rows_of(sample, dense[order][:, kept[chosen]], random)
+
+
+@given(SEEDS, st.integers(0, 70), st.integers(1, 40), st.booleans())
+def test_values_that_stay_in_place_change_no_bit(seed, n, d, full):
+    """Where no column leaves, a copy of the values is not needed."""
+    random = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=1.0 if full else 0.3, format="csr", random_state=seed)
+    places = np.arange(d, dtype=np.int32) if full else random.permutation(d).astype(np.int32)
+    weights, factors = random.standard_normal(d), random.standard_normal(n)
+    copied, in_place = compact_rows(X, places), compact_rows(X, places, in_place=True)
+    assert copied.is_full == in_place.is_full
+    assert copied.is_full or not full
+    pairs = (results(rows, weights, factors) for rows in (copied, in_place))
+    for one, other in zip(*pairs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def mean_of(X, y, importances, loss):
+    """The mean loss of all rows."""
+    examples = as_examples(X, y, importances)
+    return MeanLoss(examples, y, importances, loss, fit_intercept=True)
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted):
+    """|u_j| for duals in the domain of the conjugate; features below l1 leave."""
+    random = np.random.default_rng(0)
+    X, y = corpus(60, 300)
+    X.data = random.standard_normal(X.nnz)
+    y = y if loss.margin else random.standard_normal(60)
+    mean = mean_of(X, y, random.choice([0.0, 1.0, 2.5], 60) if weighted else None, loss)
+    bounds, sizes = screening.bounds_of_features(mean)
+    dense = X.toarray()
+    if loss.unbounded_slope:
+        assert np.isinf(bounds[(abs(dense) > 0.0).any(axis=0) & (sizes > 0.0)]).all()
+        return
+    for spread in (0.1, 1.0, 10.0):
+        duals = loss.into_domain(spread * random.standard_normal(60), y)
+        assert (abs(mean.correlations(duals)) <= bounds * (1.0 + 1e-13)).all()
+    for column in range(5):
+        ends = [loss.into_domain(1e9 * s * np.sign(dense[:, column]), y) for s in (-1.0, 1.0)]
+        reached = max(abs(mean.correlations(duals)[column]) for duals in ends)
+        np.testing.assert_allclose(reached, bounds[column], rtol=1e-12)
+    l1 = float(np.median(bounds))
+    compact = screening.compact(mean, (bounds, sizes), l1)
+    np.testing.assert_array_equal(np.sort(compact.features), np.flatnonzero(bounds >= l1))
+    assert (np.diff(sizes[compact.features]) <= 0.0).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_of_a_mean_loss(weighted):
+    """Its rows, targets, importances and features are those that are chosen."""
+    random = np.random.default_rng(1)
+    X, y = corpus(80, 300)
+    importances = random.uniform(0.5, 2.0, 80) if weighted else None
+    mean = mean_of(X, y, importances, LOSSES["log_loss"])
+    compact = screening.compact(mean, screening.bounds_of_features(mean), 0.05)
+    stored = (X[::16] != 0.0).sum(axis=0).A1 / 5
+    np.testing.assert_array_equal(compact.frequencies, stored[compact.features])
+    assert 0 < len(compact.features) < 300
+    chosen = random.random(len(compact.features)) < 0.5
+    order = np.sort(random.permutation(80)[:20])
+    sample = compact.sample(order, chosen)
+    features = compact.features[chosen]
+    counts = np.ones(80) if importances is None else importances
+    weights = random.standard_normal(len(features))
+    expected = X[order][:, features] @ weights
+    np.testing.assert_allclose(sample.mean.margins(weights), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(sample.mean.y, y[order])
+    np.testing.assert_allclose(
+        sample.mean.weighted(np.ones(20)), counts[order] / counts[order].sum()
+    )
+    np.testing.assert_array_equal(sample.frequencies, compact.frequencies[chosen])
+    weighted_squares = X[order][:, features].power(2).T @ (counts[order] / counts[order].sum())
+    np.testing.assert_allclose(sample.squares, weighted_squares, rtol=1e-12)
+    np.testing.assert_array_equal(compact.expand(np.ones(len(compact.features)), 300) > 0.0,
+                                  np.isin(np.arange(300), compact.features))  # fmt: skip
+
+
+# --- losses ---------------------------------------------------------------------------------------
+
+
+def found_derivatives(loss, margins, y, importances=None, intercept=0.0, share=1.0):
+    """The sums of ``derivatives``, and what it writes."""
+    n = len(y)
+    examples, out = as_examples(sparse.csr_matrix((n, 1)), y, importances), np.empty((3, n))
+    arguments = examples, margins, intercept, loss.code, loss.epsilon, share
+    return derivatives(*arguments, *out), out
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("n", [0, 1, 255, 257, 700])
+def test_derivatives_are_those_of_the_reference(loss, n):
+    """Losses, slopes, and the quotient of differences of the slopes, in exact arithmetic."""
+    random = np.random.default_rng(n)
+    y = random.choice([-1.0, 1.0], n) if loss.margin else random.standard_normal(n)
+    margins, importances = random.normal(0.0, 2.0, n), random.choice([0.0, 1.0, 0.3], n)
+    sums, (duals, slopes, curvatures) = found_derivatives(loss, margins, y, importances, 0.25, 0.1)
+    value, slope = reference.LOSSES[loss.name]
+    exact = float if loss.name == "log_loss" else Fraction
+    step, e = exact(1e-30 if exact is Fraction else 1e-6), exact(loss.epsilon)
+    wanted = np.zeros((3, n))
+    for k, (m, target) in enumerate(zip(margins, y, strict=True)):
+        p, target = exact(m + 0.25), exact(target)
+        change = slope(p + step, target, e) - slope(p - step, target, e)
+        wanted[:, k] = value(p, target, e), slope(p, target, e), change / (2 * step)
+    factors, close = 0.1 * importances, dict(rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(duals, -wanted[1], **close)
+    np.testing.assert_allclose(slopes, -factors * wanted[1], **close)
+    quotient = dict(rtol=1e-9, atol=1e-9) if exact is float else close
+    np.testing.assert_allclose(curvatures, factors * wanted[2], **quotient)
+    parts = factors * wanted[0], slopes, abs(slopes), curvatures
+    np.testing.assert_allclose(sums, [part.sum() for part in parts], **close)
+
+
+@given(st.floats(-690.0, 690.0), st.integers(0, 9), st.sampled_from([-1.0, 1.0]))
+def test_derivatives_of_the_log_loss_to_full_precision(margin, others, y):
+    """At any margin, wherever the row stands."""
+    margins, n = np.random.default_rng(others).normal(0.0, 9.0, others + 1), others + 1
+    margins[others // 2] = y * margin
+    _, (duals, _, curvatures) = found_derivatives(LOSSES["log_loss"], margins, np.full(n, y))
+    with localcontext() as context:
+        context.prec = 350
+        slope = 1 / (1 + Decimal(margin).exp())
+        curvature = slope * (1 - slope)
+        assert abs(Decimal(duals[others // 2] * y) - slope) <= slope / 2**49
+        assert abs(Decimal(curvatures[others // 2]) - curvature) <= curvature / 2**49
+
+
+def test_derivatives_of_the_log_loss_far_away():
+    """No margin overflows."""
+    margins = np.array([-1e300, -750.0, 750.0, 1e300])
+    sums, (duals, _, curvatures) = found_derivatives(LOSSES["log_loss"], margins, np.ones(4))
+    np.testing.assert_allclose(duals, [1.0, 1.0, 0.0, 0.0], atol=1e-300)
+    np.testing.assert_allclose(curvatures, 0.0, atol=1e-300)
+    np.testing.assert_allclose(sums, [1e300, 2.0, 2.0, 0.0], atol=1e-300)
+
+
+@EVERY_LOSS
+@given(SEEDS)
+def test_the_nearest_duals_in_the_domain(loss, seed):
+    """Where the conjugate is finite duals stay; elsewhere they go to the end of the interval."""
+    random = np.random.default_rng(seed)
+    y = random.choice([-1.0, 1.0], 9) if loss.margin else random.standard_normal(9)
+    duals = random.choice([0.1, 1.0, 9.0]) * random.standard_normal(9)
+
+    def finite(numbers):
+        each = zip(numbers, y, strict=True)
+        return np.isfinite(
+            [float(reference.conjugate(loss.name, a, t, loss.epsilon)) for a, t in each]
+        )
+
+    inside = loss.into_domain(duals, y)
+    assert finite(inside).all()
+    moved = inside != duals
+    np.testing.assert_array_equal(moved, ~finite(duals))
+    between = inside + 1e-9 * (duals - inside)
+    assert not finite(between)[moved].any()

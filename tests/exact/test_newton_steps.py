@@ -1,0 +1,140 @@
+"""After every Newton step the weights are those of the reference, by rows and by columns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.matrices import make_data
+
+from lazynet.data.arrays import as_examples
+from lazynet.losses import LOSSES
+from lazynet.minimum import screening
+from lazynet.minimum.columns import Columns
+from lazynet.minimum.gram import NewtonSteps
+from lazynet.minimum.iterate import at, proved
+from lazynet.minimum.objective import MeanLoss
+from lazynet.penalties import ElasticNet
+from lazynet.reference.newton import CURVATURES, DenseNewton
+
+N, D, STEPS = 80, 12, 4
+EVERY_PROBLEM = [
+    pytest.mark.parametrize("loss", CURVATURES),
+    pytest.mark.parametrize("fit_intercept", [False, True]),
+    pytest.mark.parametrize("weighted", [False, True]),
+    pytest.mark.parametrize("l2", [0.0, 0.05]),
+]
+
+
+def on_every_problem(test):
+    for mark in EVERY_PROBLEM:
+        test = mark(test)
+    return test
+
+
+class Problem:
+    """Compact rows with a penalty; the reference, and zero weights with the best intercept."""
+
+    def __init__(self, name, fit_intercept, weighted, l2, frequency=0.0):
+        # With a small epsilon the Huber loss is a line at most rows, and steps are shortened.
+        loss = replace(LOSSES[name], epsilon=1.5 if name == "huber" else 0.1)
+        random = np.random.default_rng(0)
+        X, y = make_data(N, D, n_classes=0, seed=0)
+        y += np.std(y) * random.standard_normal(N)
+        y = np.sign(y) if loss.margin else y / np.std(y)
+        importances = random.choice([0.5, 1.0, 2.0], N) if weighted else None
+        options = dict(fit_intercept=fit_intercept)
+        mean = MeanLoss(as_examples(X, y, importances), y, importances, loss, **options)
+        # No feature is a head, or each one.
+        compact = screening.compact(mean, None, 0.0)
+        self.compact = replace(compact, frequencies=np.full(D, frequency))
+        zero = at(compact.mean, ElasticNet(l1=0.0, l2=l2), np.zeros(D), 0.0)
+        l1 = 0.4 * float(abs(mean.correlations(zero.duals)).max())
+        self.penalty, self.dense_rows = ElasticNet(l1=l1, l2=l2), X.toarray()
+        self.reference = DenseNewton(
+            self.dense_rows.tolist(), y.tolist(), loss=name, l1=l1, l2=l2, epsilon=loss.epsilon,
+            importances=None if importances is None else importances.tolist(), **options,
+        )  # fmt: skip
+        if fit_intercept:
+            self.reference.centre()
+        self.start = self.proved(zero)
+
+    def proved(self, here):
+        return proved(self.compact.mean, self.penalty, here)
+
+    def assert_reached(self, weights, intercept, allowed=0.0):
+        """These are the weights and the intercept of the reference, up to rounding and ``allowed``.
+
+        The search for the best intercept ends at a slope of 1e-11.
+        """
+        wanted = np.array(self.reference.weights)
+        allowed = allowed + 1e-10 * abs(wanted).max()
+        assert 0 < np.count_nonzero(wanted) < D
+        np.testing.assert_array_equal(np.sign(weights), np.sign(wanted))
+        assert (abs(weights - wanted) <= allowed).all()
+        largest = abs(self.dense_rows).max()
+        assert abs(intercept - self.reference.intercept) <= 1e-10 + largest * np.sum(allowed)
+
+
+def error_of_heads(problem, here, there, chosen):
+    """How far the rounding of a Hessian of floats moves the minimum of its model."""
+    X = problem.dense_rows[:, chosen]
+    Z = np.hstack([np.ones((N, 1)), X]) if problem.reference.fit_intercept else X
+    H = Z.T @ (here.curvatures[:, None] * Z)
+    # See test_gram.py.  The minimum of the rounded model, with the same signs, is off by the
+    # inverse of the Hessian times what rounding changes of the slopes.
+    lost = 2.0 * (N + 4) * 2.0**-24 * (abs(Z).T @ (here.curvatures[:, None] * abs(Z)))
+    moved = (there.weights - here.weights)[chosen]
+    kept, first = there.weights[chosen] != 0.0, len(H) - len(chosen)
+    if first:
+        moved, kept = np.append(there.intercept - here.intercept, moved), np.append(True, kept)
+    H = H + problem.penalty.l2 * np.diag(np.arange(len(H)) >= first)
+    shift, allowed = np.zeros(len(H)), np.zeros(D)
+    shift[kept] = abs(np.linalg.inv(H[kept][:, kept])) @ (lost @ abs(moved))[kept]
+    allowed[chosen] = 1.1 * shift[first:]
+    return allowed
+
+
+@on_every_problem
+@pytest.mark.parametrize("heads", [False, True])
+def test_steps_on_a_gram_matrix(loss, fit_intercept, weighted, l2, heads):
+    """The sign pattern and ten digits after every step; with heads, the digits of floats."""
+    problem, full_steps = Problem(loss, fit_intercept, weighted, l2, float(heads)), 0
+    steps, now = NewtonSteps(problem.compact, problem.penalty, 0.0, 1.0), problem.start
+    reference = problem.reference
+    for _ in range(STEPS):
+        chosen, last = steps.working_set(now), now
+        now, db, _ = steps.move(last)
+        reference.step(chosen.tolist())
+        if fit_intercept:
+            reference.centre()
+        if db is not None:
+            error = error_of_heads(problem, last, now, chosen) if heads else 0.0
+            problem.assert_reached(now.weights, now.intercept, error)
+            full_steps += 1
+        if db is None or heads:
+            # The reference shortens and damps no step, and loses no digits of heads.
+            reference.weights, reference.intercept = now.weights.tolist(), now.intercept
+            steps.damping = 0.0
+        now = problem.proved(now)
+    assert full_steps >= 2
+
+
+@on_every_problem
+def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
+    """The same step, or its first half or quarter, before the intercept moves on."""
+    problem = Problem(loss, fit_intercept, weighted, l2)
+    reference, first = problem.reference, problem.reference.intercept
+    columns = Columns(problem.compact.mean)
+    columns.start(problem.penalty, problem.start)
+    columns.set.join(np.arange(D))
+    weights = np.empty(D)
+    columns.set.model(0.0)
+    while not columns.set.descend(1e-15):
+        pass
+    length = columns.set.search()
+    assert length >= 0.25
+    intercept = columns.set.read(weights, np.empty(N))
+    reference.step(range(D))
+    reference.weights = [length * weight for weight in reference.weights]
+    reference.intercept = first + length * (reference.intercept - first)
+    problem.assert_reached(weights, intercept)
