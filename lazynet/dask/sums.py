@@ -7,6 +7,7 @@ number of blocks alone, so that no bit depends on the workers.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,11 @@ from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks, aligned
 from lazynet.data.arrays import as_examples, plain
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Targets
-from lazynet.kernels import gram, sums
+from lazynet.kernels import sums
+from lazynet.kernels.compact import CompactRows
+from lazynet.kernels.slopes import derivatives
 from lazynet.losses import Loss
+from lazynet.minimum.gram import hessian
 from lazynet.minimum.objective import MeanLoss
 
 Vector = NDArray[np.float64]
@@ -32,8 +36,6 @@ Answer = tuple[Any, Any]
 Into = Vector | None
 NOTHING = np.zeros(0)
 
-# The curvature is the difference of the slopes at this distance from a prediction.
-_AWAY = 1e-4
 # The number of tasks whose answers one task adds: a power of 2, so that it adds a subtree.
 _FAN_IN = 8
 
@@ -65,16 +67,12 @@ class BlockLoss(MeanLoss):
         return self.margins(self.weights)
 
     @cached_property
-    def slopes(self) -> Vector:
-        """a_i = -l'(p_i)."""
-        return self.negative_slopes(self.at, self.b)
-
-    @cached_property
-    def curvatures(self) -> Vector:
-        """s_i l''(p_i) / n."""
-        before, after = (self.negative_slopes(self.at, self.b + s) for s in (-_AWAY, _AWAY))
-        counts = 1.0 if self.importances is None else self.importances
-        return np.maximum(before - after, 0.0) * counts * (0.5 * self.share / _AWAY)
+    def derivatives(self) -> Vector:
+        """Of every row a_i = -l'(p_i), s_i a_i / n and s_i l''(p_i) / n."""
+        out = np.empty((3, self.n_rows))
+        loss = self.loss.code, self.loss.epsilon
+        derivatives(self.examples, self.at, self.b, *loss, self.share, *out)
+        return out
 
     def _sides(self, duals: Vector) -> tuple[float, float]:
         """The sum of s_i a_i over positive a_i, and over negative ones."""
@@ -82,7 +80,8 @@ class BlockLoss(MeanLoss):
         return math.fsum(moves[moves > 0.0]), -math.fsum(moves[moves < 0.0])
 
     def _balanced(self, sides: tuple[float, float]) -> Vector:
-        return np.where(self.slopes > 0.0, *sides) * self.slopes
+        duals = self.derivatives[0]
+        return np.where(duals > 0.0, *sides) * duals
 
     def evaluate(self, into: Into) -> Answer:
         """The loss, its rounding, its curvature in b, and the sums of positive and negative duals.
@@ -90,10 +89,9 @@ class BlockLoss(MeanLoss):
         Then (1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second.
         The array is n u.
         """
-        a, h = self.slopes, self.curvatures
-        counts = self.share if self.importances is None else self.importances * self.share
-        bends = np.divide((counts * a) ** 2, h, out=np.zeros(len(h)), where=h > 0.0)
-        conjugates = self.conjugate(a)[0], (counts * a * (self.at + self.b)).sum(), bends.sum()
+        a, moves, h = self.derivatives
+        bends = np.divide(moves**2, h, out=np.zeros(len(h)), where=h > 0.0)
+        conjugates = self.conjugate(a)[0], (moves * (self.at + self.b)).sum(), bends.sum()
         numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
         cells = _room(into, self.n_columns)
         self.add_rows(a, cells[:, None])
@@ -105,24 +103,26 @@ class BlockLoss(MeanLoss):
         losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
         return np.array(losses), NOTHING
 
-    def gram(self, into: Into, features: NDArray[np.int64], stride: int) -> Answer:
-        """The Hessian of the intercept and ``features``: its upper triangle row by row.
+    def gram(self, into: Into, features: NDArray[np.int64], n_heads: int, stride: int) -> Answer:
+        """The Hessian of the intercept and ``features``, the first of which are heads.
 
         It uses one row of ``stride`` rows, with ``stride`` times its weight.
         """
-        curvatures = np.zeros(self.n_rows)
-        curvatures[::stride] = stride * self.curvatures[::stride]
-        size = len(features) + 1
-        places = np.zeros(self.n_columns, np.int32)
-        places[features] = np.arange(1, size)
-        triangle = _room(into, size * (size + 1) // 2)
-        arguments = self.examples, curvatures, places, triangle, size
-        self._over_rows(lambda first: gram.add_gram(*arguments, first))
-        return NOTHING, triangle
+        curvatures, n = np.zeros(self.n_rows), len(features)
+        curvatures[::stride] = stride * self.derivatives[2][::stride]
+        places, rows = (
+            np.full(self.n_columns, -1, np.int32),
+            CompactRows(self.n_rows, n, self.n_values),
+        )
+        places[features] = np.arange(n)
+        self.over_rows(lambda _: rows.copy(self.examples, places, np.zeros(n)))
+        H = _room(into, (n + 1) ** 2)
+        H += hessian(self, rows, np.arange(n), n_heads, curvatures).ravel()
+        return NOTHING, H
 
     def product(self, into: Into, v: Any, vb: float) -> Answer:
         """The Hessian of the intercept and all features times vb and v, a row as in ``along``."""
-        r = self.curvatures * (self.margins(v.toarray()[0]) + vb)
+        r = self.derivatives[2] * (self.margins(v.toarray()[0]) + vb)
         cells = _room(into, self.n_columns)
         cells += self.X.T @ r
         return np.array([r.sum()]), cells
@@ -130,8 +130,8 @@ class BlockLoss(MeanLoss):
     def diagonal(self, into: Into) -> Answer:
         """The diagonal of the Hessian of the intercept and all features."""
         cells = _room(into, self.n_columns)
-        cells += self.X.power(2).T @ self.curvatures
-        return np.array([self.curvatures.sum()]), cells
+        cells += self.X.power(2).T @ self.derivatives[2]
+        return np.array([self.derivatives[2].sum()]), cells
 
     def sizes(self, into: Into) -> Answer:
         """The number of nonzeros of every feature, and then the sums of their squares."""
@@ -157,15 +157,6 @@ class BlockLoss(MeanLoss):
 
 def _room(into: Into, *shape: int) -> Vector:
     return np.zeros(shape) if into is None else into
-
-
-def hessian_of(packed: Vector, room: Vector) -> Vector:
-    """The symmetric matrix whose upper triangle lies in ``packed`` row by row; in ``room``."""
-    n = math.isqrt(2 * len(packed))
-    matrix, upper = room[: n * n].reshape(n, n), np.tri(n, dtype=bool).T
-    matrix[upper] = packed
-    matrix.T[upper] = packed
-    return matrix
 
 
 def _plus(left: Answer, right: Answer) -> Answer:
@@ -222,8 +213,8 @@ class MeanOverBlocks:
         targets: Sequence[Future],
         output: OutputLoss,
     ) -> None:
-        self.blocks, self.output, facts = blocks, output, blocks.facts()
-        self.share, self.fit_intercept = 1.0 / output.total, output.fit_intercept
+        self.blocks, facts = blocks, blocks.facts()
+        self._set_output(output)
         self.n_rows, self.n_columns = facts.n_rows, facts.n_features
         # Each step asks all workers, so a problem over blocks never counts as small.
         self.n_values = np.inf
@@ -242,6 +233,21 @@ class MeanOverBlocks:
             (spans[k : k + n], next(iter(workers.get(spans[k][0][0].key) or ()), None))
             for k in range(0, len(spans), n)
         ]
+
+    def _set_output(self, output: OutputLoss) -> None:
+        self.output, self.loss = output, output.loss
+        self.share, self.fit_intercept = 1.0 / output.total, output.fit_intercept
+
+    def of(self, output: OutputLoss) -> MeanOverBlocks:
+        """The mean loss of another output of the same rows."""
+        other = copy.copy(self)
+        other._set_output(output)
+        return other
+
+    @cached_property
+    def sizes(self) -> Vector:
+        """The number of nonzeros of every feature, and the sum of their squares."""
+        return self.sums("sizes", np.zeros(self.n_columns), 0.0)[1].reshape(2, -1)
 
     def sums(self, method: str, weights: Vector, b: float, **options: Any) -> Answer:
         """The sums of a method of ``BlockLoss`` over all rows, at these weights."""
