@@ -2,10 +2,11 @@
 
 Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
 NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
-run.  Four commands print their figures instead:
+run.  Five commands print their figures instead:
 
     python -m benchmarks readme              the README's figure from the committed results
     python -m benchmarks machines [ROWS]     fits over blocks on workers, and in one process
+    python -m benchmarks large [ROWS]        fits of one large problem: seconds and peak memory
     python -m benchmarks compare --old PATH  fits of the build in another checkout, and in this one
     python -m benchmarks build               the time to build each compiled module
 """
@@ -32,7 +33,7 @@ def _run(arguments: list[str]) -> int:
         from benchmarks import readme
 
         return readme.main()
-    if arguments and arguments[0] in ("machines", "compare", "build"):
+    if arguments and arguments[0] in ("machines", "large", "compare", "build"):
         module = import_module(f"benchmarks.{arguments[0]}")
         return int(module.main(arguments[1:]))
     collected = Collected(COMMAND, __doc__ or "", STUDIES, STUDIES, RESULTS, write_index)

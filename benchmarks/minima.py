@@ -30,7 +30,8 @@ class Task:
     penalty: ElasticNet
 
     @property
-    def X(self) -> sparse.csr_matrix:
+    def X(self) -> Any:
+        """A matrix in CSR form, or a dense array."""
         return self.rows.X
 
     @property
@@ -58,6 +59,11 @@ class Task:
     def by_columns(self) -> Any:
         """The rows in the form that coordinate descent asks for."""
         return self.X.tocsc() if sparse.issparse(self.X) else np.asfortranarray(self.X)
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes the rows take."""
+        return int(12 * self.X.nnz if sparse.issparse(self.X) else self.X.nbytes)
 
     @cached_property
     def at_zero(self) -> float:

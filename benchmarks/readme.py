@@ -57,7 +57,7 @@ ADAGRAD = "lazynet AdaGrad"
 #: The datasets of the study ``defaults`` that it generates.
 GENERATED = {"documents", "rare class", "half dense"}
 #: The problem of the figure's second panel.
-SHAPE, PROBLEM = "Medline-like counts", "Medline-like counts/0.005/elastic net"
+PROBLEM = "Medline-like counts/0.01/elastic net"
 
 Documents = Mapping[str, Mapping[str, Any]]
 

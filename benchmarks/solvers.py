@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import product
 from operator import attrgetter
 from typing import Any
 
@@ -21,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 
 import lazynet
 from benchmarks.minima import Task
+from benchmarks.programs import glmnet
 from benchmarks.programs.base import ANY, LASSO, NET, kind
 from lazynet.penalties import ElasticNet
 from paper_repro.machine import version_of
@@ -34,10 +36,14 @@ _POINTS = 10
 
 @dataclass(frozen=True)
 class Answer:
-    """The weights that a program found, and its own upper bound on its gap, if it has one."""
+    """The weights that a program found, and its own upper bound on its gap, if it has one.
+
+    ``seconds`` are those of the processor where the program runs in a process of its own.
+    """
 
     coef: NDArray[np.float64]
     gap: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,19 +55,14 @@ class Solver:
     """
 
     name: str
-    #: The module without which the program cannot run.
-    module: str
+    #: Why the program cannot run here, or None.
+    missing: str | None
     penalties: tuple[str, ...]
     #: From the rows in the form that the program asks for, the task and the dial.
     fit: Callable[[Any, Task, float], Answer]
     dials: Sequence[float]
     #: Puts the rows into the form that the program asks for, which is not timed.
     form: Callable[[Task], Any] = attrgetter("X")
-
-    @property
-    def missing(self) -> str | None:
-        """Why the program cannot run here, or None."""
-        return None if find_spec(self.module) else f"{self.module} is not installed"
 
     def solves(self, task: Task) -> bool:
         """Whether the program takes this kind of penalty."""
@@ -78,6 +79,17 @@ def tolerances(most: float, least: float) -> tuple[float, ...]:
     return tuple(float(f"{most * 10 ** (-k / 2):.3g}") for k in range(count))
 
 
+def _module(name: str) -> str | None:
+    """Why a module cannot be loaded, or None."""
+    return None if find_spec(name) else f"{name} is not installed"
+
+
+def _of_sklearn(solver: str) -> str | None:
+    """Why ``LogisticRegression`` cannot take a solver, or None."""
+    [known] = LogisticRegression._parameter_constraints["solver"]
+    return None if solver in known.options else f"not in scikit-learn {version_of('scikit-learn')}"
+
+
 # --- how they are called ---------------------------------------------------------------------
 
 
@@ -92,14 +104,9 @@ def _logistic(solver: str, X: Any, task: Task, dial: float) -> Answer:
     """scikit-learn's ``LogisticRegression``; the dial of saga is its number of epochs."""
     tol, max_iter = (1e-12, round(dial)) if solver == "saga" else (dial, _MOST)
     options: dict[str, Any] = dict(
-        solver=solver,
-        C=1.0 / (task.strength * len(task.y)),
-        l1_ratio=task.l1_ratio,
-        fit_intercept=False,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=0,
-    )
+        solver=solver, C=1.0 / (task.strength * len(task.y)), l1_ratio=task.l1_ratio,
+        fit_intercept=False, tol=tol, max_iter=max_iter, random_state=0,
+    )  # fmt: skip
     # Before version 1.8 the kind of the penalty was told by its name.
     if inspect.signature(LogisticRegression).parameters["penalty"].default != "deprecated":
         kinds = {0.0: "l2", 1.0: "l1"}
@@ -151,18 +158,14 @@ def _celer(X: Any, task: Task, tol: float) -> Answer:
 def _adelie(points: int, X: Any, task: Task, tol: float) -> Answer:
     import adelie
 
+    form = adelie.matrix.sparse if sparse.issparse(X) else adelie.matrix.dense
     state = adelie.grpnet(
-        adelie.matrix.sparse(X, method="naive", n_threads=1),
+        form(X, method="naive", n_threads=1),
         adelie.glm.binomial(0.5 * (task.y + 1.0)),
-        alpha=task.l1_ratio,
         lmda_path=task.strength * np.geomspace(100, 1, points) if points > 1 else [task.strength],
-        tol=tol,
-        irls_tol=tol,
-        intercept=False,
-        early_exit=False,
-        progress_bar=False,
-        n_threads=1,
-    )
+        alpha=task.l1_ratio, tol=tol, irls_tol=tol, intercept=False, early_exit=False,
+        progress_bar=False, n_threads=1,
+    )  # fmt: skip
     return Answer(state.betas[-1].toarray().ravel())
 
 
@@ -171,18 +174,36 @@ def _cyanure(X: Any, task: Task, tol: float) -> Answer:
 
     # Under an elastic net its default, MISO, stops above the minimum, with a gap that says so.
     model = Classifier(
-        loss="logistic",
-        penalty="elasticnet" if task.l2 else "l1",
-        solver="qning-svrg" if task.l2 else "auto",
-        lambda_1=task.l1,
-        lambda_2=task.l2,
-        tol=tol,
-        max_iter=_MOST_PASSES,
-        fit_intercept=False,
-        n_threads=1,
-        verbose=False,
-    )
+        loss="logistic", penalty="elasticnet" if task.l2 else "l1",
+        solver="qning-svrg" if task.l2 else "auto", lambda_1=task.l1, lambda_2=task.l2, tol=tol,
+        max_iter=_MOST_PASSES, fit_intercept=False, n_threads=1, verbose=False,
+    )  # fmt: skip
     return Answer(model.fit(X, task.y).coef_.ravel())
+
+
+def _glum(X: Any, task: Task, tol: float) -> Answer:
+    import glum
+
+    model = glum.GeneralizedLinearRegressor(
+        family="binomial", alpha=task.strength, l1_ratio=task.l1_ratio, fit_intercept=False,
+        gradient_tol=tol * task.l1, max_iter=_MOST_SETS,
+    )  # fmt: skip
+    return Answer(model.fit(X, 0.5 * (task.y + 1.0)).coef_)
+
+
+def _skein(X: Any, task: Task, tol: float) -> Answer:
+    import skein_glm
+
+    model = skein_glm.LogisticElasticNetRegressor(
+        task.strength, task.l1_ratio, tol=tol, outer_tol=tol, max_iter=_MOST_PASSES,
+        max_outer=_MOST_SETS, fit_intercept=False,
+    )  # fmt: skip
+    return Answer(model.fit(X, 0.5 * (task.y + 1.0)).coef_)
+
+
+def _glmnet(folder: Any, task: Task, tol: float) -> Answer:
+    coef, seconds = glmnet.fitted(folder, task, _POINTS, tol)
+    return Answer(coef, seconds=seconds)
 
 
 # --- the table -------------------------------------------------------------------------------
@@ -190,37 +211,51 @@ def _cyanure(X: Any, task: Task, tol: float) -> Answer:
 
 #: The gap at which a program has arrived, in units of the objective at zero weights.
 LEVEL = 1e-4
-OURS = Solver("DualNet", "lazynet", ANY, _lazynet, tolerances(0.1, 1e-4))
+OURS = Solver("DualNet", None, ANY, _lazynet, tolerances(0.1, 1e-4))
 LIBLINEAR, SKLEARN_LIBLINEAR, SAGA = "liblinear", "scikit-learn liblinear", "scikit-learn saga"
 SKGLM, CELER, CYANURE = "skglm", "celer", "cyanure"
-ADELIE, ADELIE_PATH = "adelie", "adelie, path"
+ADELIE, ADELIE_PATH, GLMNET = "adelie", "adelie, path", "glmnet, path"
 _NETS, _BY_COLUMNS = (LASSO, NET), attrgetter("by_columns")
 _TOLERANCES = tolerances(1.0, 1e-5)
 _ADELIES = tolerances(0.1, 1e-7)
-_PASSES = (1, 2, 5, 10, 20, 50, 100, 200)
+_PASSES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
+
+
 _SOLVERS = (
-    Solver(LIBLINEAR, "liblinear", (LASSO,), _liblinear, _TOLERANCES, problem_of_liblinear),
-    Solver(SKLEARN_LIBLINEAR, "sklearn", (LASSO,), partial(_logistic, "liblinear"), _TOLERANCES),
-    Solver(SKGLM, "skglm", _NETS, _skglm, tolerances(10.0, 1e-3), _BY_COLUMNS),
-    Solver(CELER, "celer", (LASSO,), _celer, _TOLERANCES, _BY_COLUMNS),
-    Solver(ADELIE, "adelie", _NETS, partial(_adelie, 1), _ADELIES, _BY_COLUMNS),
-    Solver(ADELIE_PATH, "adelie", _NETS, partial(_adelie, _POINTS), _ADELIES, _BY_COLUMNS),
-    Solver(CYANURE, "cyanure", _NETS, _cyanure, _TOLERANCES),
-    Solver(SAGA, "sklearn", _NETS, partial(_logistic, "saga"), _PASSES),
+    Solver(
+        LIBLINEAR, _module("liblinear"), (LASSO,), _liblinear, _TOLERANCES, problem_of_liblinear
+    ),
+    Solver(SKLEARN_LIBLINEAR, None, (LASSO,), partial(_logistic, "liblinear"), _TOLERANCES),
+    Solver(SKGLM, _module("skglm"), _NETS, _skglm, tolerances(10.0, 1e-3), _BY_COLUMNS),
+    Solver(CELER, _module("celer"), (LASSO,), _celer, _TOLERANCES, _BY_COLUMNS),
+    Solver(ADELIE, _module("adelie"), _NETS, partial(_adelie, 1), _ADELIES, _BY_COLUMNS),
+    Solver(ADELIE_PATH, _module("adelie"), _NETS, partial(_adelie, _POINTS), _ADELIES, _BY_COLUMNS),
+    Solver(CYANURE, _module("cyanure"), _NETS, _cyanure, _TOLERANCES),
+    Solver("glum", _module("glum"), _NETS, _glum, tolerances(10.0, 1e-3), _BY_COLUMNS),
+    Solver("skein-glm", _module("skein_glm"), _NETS, _skein, _ADELIES, _BY_COLUMNS),
+    Solver(GLMNET, glmnet.missing(), _NETS, _glmnet, tolerances(1e-2, 1e-9), glmnet.written),
+    Solver(SAGA, None, _NETS, partial(_logistic, "saga"), _PASSES),
+    *(
+        Solver(
+            f"scikit-learn {name}", _of_sklearn(name), _NETS, partial(_logistic, name), _TOLERANCES
+        )
+        for name in ("newton-cd", "newton-cd-gram")
+    ),
 )
 PEERS: dict[str, Solver] = {solver.name: solver for solver in _SOLVERS}
-#: The programs that bound their gap, at the tolerance that asks for a gap of ``LEVEL``.
-CERTIFYING: dict[str, Solver] = {
-    name: replace(solver, name=name, dials=(LEVEL,))
-    for solver in (OURS, PEERS[CELER], PEERS[CYANURE])
-    for name in [f"{solver.name}, certified"]
-}
+#: DualNet at the tolerance that asks for a gap of ``LEVEL``.
+CERTIFIED = replace(OURS, name=f"{OURS.name}, certified", dials=(LEVEL,))
 
 
-def versions() -> dict[str, str]:
-    """The versions of the packages that the programs are in; "not installed" where they are not."""
+def versions() -> dict[str, dict[str, str]]:
+    """The versions of the packages that the programs are in, and the programs that are missing."""
     packages = ("scikit-learn", "liblinear-official", "skglm", "celer", "adelie", "cyanure")
-    return {name: version_of(name) for name in packages}
+    found = {name: version_of(name) for name in (*packages, "glum", "skein-glm")}
+    found["glmnet"] = glmnet.version()
+    return {
+        "versions": {name: number for name, number in found.items() if number[0].isdigit()},
+        "missing": {name: each.missing for name, each in PEERS.items() if each.missing},
+    }
 
 
 @cache
@@ -229,11 +264,10 @@ def warm_up() -> None:
     generator = np.random.default_rng(0)
     X = sparse.random(60, 30, 0.3, "csr", random_state=0)
     y = np.where(generator.random(60) < 0.5, 1.0, -1.0)
-    rows = Rows(X, y, X, y, "warming up")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for penalty in (ElasticNet(0.01), ElasticNet(0.01, 0.01)):
-            task = Task(rows, penalty)
+        for form, penalty in product((X, X.toarray()), (ElasticNet(0.01), ElasticNet(0.01, 0.01))):
+            task = Task(Rows(form, y, form, y, "warming up"), penalty)
             for solver in PEERS.values():
                 if solver.missing is None and solver.solves(task):
                     solver.fit(solver.form(task), task, solver.dials[len(solver.dials) // 2])

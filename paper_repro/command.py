@@ -144,6 +144,11 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
         help="a folder of svmlight files, in addition to generated rows (optimum, defaults)",
     )
     parser.add_argument(
+        "--only",
+        metavar="WORDS",
+        help="only rows with one of these words, divided by ;, in their kind or name (optimum)",
+    )
+    parser.add_argument(
         "--label",
         help="which label to tell from the rest (default: nearest to half)",
     )

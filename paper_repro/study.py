@@ -48,6 +48,8 @@ class Settings:
     test: str | None = None
     #: A folder of svmlight files, for a study that looks at several sets of rows.
     folder: str | None = None
+    #: Words of which one must be in the kind or the name of the rows, with semicolons between them.
+    only: str | None = None
     #: Whether the studies run at their published sizes.
     full: bool = False
 

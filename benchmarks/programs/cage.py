@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks.solvers import warm_up
 from paper_repro.machine import value_in
 from paper_repro.study import Record
 
@@ -31,8 +30,6 @@ _PATIENCE = 20.0
 
 def caged(work: Callable[[], Record], seconds: float, memory: int = MEMORY) -> Record:
     """The record of ``work`` with its outcome; without a record, why there is none."""
-    # What compiles itself is compiled here: the processes inherit it.
-    warm_up()
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, work, memory), daemon=True)

@@ -255,7 +255,7 @@ def _converted(X: Any, of: str) -> sparse.csr_matrix:
 
 
 def _with_checked_blocks(X: Any, of: str) -> sparse.bsr_matrix:
-    """A BSR matrix as a copy with checked indices: SciPy allocates what wrong row starts ask for."""
+    """A copy of a BSR matrix with checked indices: SciPy would allocate what wrong ones ask for."""
     values = np.asarray(X.data)
     if values.ndim != 3 or 0 in values.shape[1:]:
         raise TypeError(f"{of}.data must hold blocks of rows and columns, got {values.shape}")

@@ -290,7 +290,7 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The solver ends when the duality gap, a
     bound on the distance from the least objective, is as small as ``tol`` asks.  It takes steps of
     Newton's method on the weights that are not 0, or of dual coordinate ascent if most weights are
-    not 0.  Several classes are trained one against the rest.
+    not 0 and rows are few.  Several classes are trained one against the rest.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
         The sizes and means of standardised features.
     n_iter_, solver_ : int, str or list of str
         Epochs after the start, the largest number of any class; and the method of the last epoch,
-        ``"newton"`` or ``"ascent"``; for several classes a list.
+        ``"gram"``, ``"columns"`` or ``"ascent"``; for several classes a list.
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate),
         ``nonzeros``, ``seconds``; with several classes also ``output``, the row of ``coef_``.

@@ -25,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from .rows cimport PATIENCE, soft
-from .working_set cimport WorkingSet
+from .working_set cimport WorkingSet, add_column, dot_column
 
 # Sweeps of coordinate descent in one step, and conjugate gradients in one run.
 cdef int MOST_SWEEPS = 30
@@ -52,6 +52,36 @@ cdef inline bint crosses_zero(double old, double new) noexcept nogil:
     return not (new > 0.0 if old > 0.0 else new < 0.0)
 
 
+cdef inline double curvature_sum(WorkingSet of, Py_ssize_t place) noexcept nogil:
+    """sum_i h_i x_ij^2"""
+    cdef const double* x = of.values + of.begins[place]
+    cdef const int32_t* rows = of.rows + of.begins[place]
+    cdef Py_ssize_t k, length = of.lengths[place]
+    cdef double sum = 0.0
+    if length == of.n_rows:
+        for k in range(length):
+            sum += x[k] * x[k] * of.curvatures[k]
+        return sum
+    for k in range(length):
+        sum += x[k] * x[k] * of.curvatures[rows[k]]
+    return sum
+
+
+cdef inline void respond(WorkingSet of, Py_ssize_t place, double change) noexcept nogil:
+    """r_i += h_i x_ij times the change of a weight."""
+    cdef const double* x = of.values + of.begins[place]
+    cdef const int32_t* rows = of.rows + of.begins[place]
+    cdef const double* curvatures = of.curvatures
+    cdef double* response = of.response
+    cdef Py_ssize_t k, length = of.lengths[place]
+    if length == of.n_rows:
+        for k in range(length):
+            response[k] += change * x[k] * curvatures[k]
+        return
+    for k in range(length):
+        response[rows[k]] += change * x[k] * curvatures[rows[k]]
+
+
 @cython.binding(False)  # a method then checks the type of self
 cdef class NewtonColumns(WorkingSet):
     """Newton steps on the columns of a working set."""
@@ -62,16 +92,17 @@ cdef class NewtonColumns(WorkingSet):
         Returns an estimate of the duality gap on the working set, the largest change that a visit
         of one column makes times its curvature, sum |w|, and the slope in the intercept.
         """
-        cdef Py_ssize_t place, row
+        cdef Py_ssize_t k, place, row
         cdef double gradient, hessian, u, over, estimate = 0.0, reward = 0.0, largest = 0.0
         cdef double violation = 0.0, absolute = 0.0, value, pull
         self.check_started()
         self.enter()
         with nogil:
             self.work = 0
-            for place in range(self.size):
-                gradient = self.dot_column(place, self.slopes)
-                hessian = self._curvature_sum(place)
+            for k in range(self.size):
+                place = self.order[k]
+                gradient = dot_column(self, place, self.slopes)
+                hessian = curvature_sum(self, place)
                 self.gradient[place] = gradient
                 self.hessian[place] = hessian
                 u = -gradient
@@ -112,30 +143,6 @@ cdef class NewtonColumns(WorkingSet):
         self.leave()
         return estimate, violation, absolute, self.intercept_gradient
 
-    cdef double _curvature_sum(self, Py_ssize_t place) noexcept nogil:
-        """sum_i h_i x_ij^2"""
-        cdef const double* x = self.values + self.first[self.features[place]]
-        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
-        cdef Py_ssize_t k, length = self.length_of(place)
-        cdef double sum = 0.0
-        for k in range(length):
-            sum += x[k] * x[k] * self.curvatures[rows[k]]
-        return sum
-
-    cdef void _respond(self, Py_ssize_t place, double change) noexcept nogil:
-        """r_i += h_i x_ij times the change of a weight."""
-        cdef const double* x = self.values + self.first[self.features[place]]
-        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
-        cdef const double* curvatures = self.curvatures
-        cdef double* response = self.response
-        cdef Py_ssize_t k, length = self.length_of(place)
-        if length == self.n_rows:
-            for k in range(length):
-                response[k] += change * x[k] * curvatures[k]
-            return
-        for k in range(length):
-            response[rows[k]] += change * x[k] * curvatures[rows[k]]
-
     cdef inline double _curvature_of(self, Py_ssize_t place) noexcept nogil:
         """The curvature of the model in one weight."""
         cdef double steepest = self.curvature * self.norms[place]
@@ -147,7 +154,7 @@ cdef class NewtonColumns(WorkingSet):
         cdef double moved = self.trial[place] - self.weights[place]
         return (
             self.gradient[place]
-            + self.dot_column(place, self.response)
+            + dot_column(self, place, self.response)
             + self.l2 * self.trial[place]
             + self._damping * self.curvature * self.norms[place] * moved
         )
@@ -166,16 +173,16 @@ cdef class NewtonColumns(WorkingSet):
         return slope
 
     cdef void _visit_all(self) noexcept nogil:
-        cdef Py_ssize_t place
-        for place in range(self.size):
-            self.active[place] = <int32_t> place
+        cdef Py_ssize_t k
+        for k in range(self.size):
+            self.active[k] = self.order[k]
         self.n_active = self.size
         self.everywhere = True
 
     def descend(self, double want):
         """Minimise the model until no visit changes more than ``want``; False if work is left."""
         cdef double met
-        cdef Py_ssize_t place, flips = 0
+        cdef Py_ssize_t k, place, flips = 0
         cdef bint done = False
         self.check_modelled()
         self.enter()
@@ -191,7 +198,8 @@ cdef class NewtonColumns(WorkingSet):
                         done = True
                         break
                     self.everywhere, self.n_active = False, 0
-                    for place in range(self.size):
+                    for k in range(self.size):
+                        place = self.order[k]
                         if self.trial[place] != 0.0 or self.weights[place] != 0.0:
                             self.active[self.n_active] = <int32_t> place
                             self.n_active += 1
@@ -217,14 +225,14 @@ cdef class NewtonColumns(WorkingSet):
             pull = self._curvature_of(place)
             new = soft(self.trial[place] - self._slope_of(place) / pull, self.l1 / pull)
             change = new - self.trial[place]
-            self.work += self.length_of(place)
+            self.work += self.lengths[place]
             if change != 0.0:
                 met = fmax(met, fabs(change) * pull)
                 flips[0] += (new > 0.0) != (self.trial[place] > 0.0)
                 flips[0] += (new < 0.0) != (self.trial[place] < 0.0)
                 self.trial[place] = new
-                self.work += self.length_of(place)
-                self._respond(place, change)
+                self.work += self.lengths[place]
+                respond(self, place, change)
         if self.fit_intercept:
             change = self._intercept_slope()
             met = fmax(met, fabs(change))
@@ -259,7 +267,7 @@ cdef class NewtonColumns(WorkingSet):
             if self.trial[place] != 0.0:
                 self.support[n] = place
                 n += 1
-                nonzeros += self.length_of(place)
+                nonzeros += self.lengths[place]
         for k in range(n):
             place = self.support[k]
             residual[k] = -(
@@ -280,7 +288,7 @@ cdef class NewtonColumns(WorkingSet):
             for row in range(self.n_rows):
                 along[row] = direction_b
             for k in range(n):
-                self.add_column(self.support[k], direction[k], along)
+                add_column(self, self.support[k], direction[k], along)
             bend = image_b = 0.0
             for row in range(self.n_rows):
                 along[row] *= self.curvatures[row]
@@ -291,7 +299,7 @@ cdef class NewtonColumns(WorkingSet):
                 bend = image_b * direction_b
             for k in range(n):
                 place = self.support[k]
-                image[k] = self.dot_column(place, along)
+                image[k] = dot_column(self, place, along)
                 image[k] += direction[k] * (
                     self.l2 + self._damping * self.curvature * self.norms[place]
                 )
@@ -333,7 +341,7 @@ cdef class NewtonColumns(WorkingSet):
                 old = self.trial[place]
                 new = 0.0 if crosses_zero(old, old + step[k]) else old + step[k]
                 moved = new - old
-                self.add_column(place, moved, along)
+                add_column(self, place, moved, along)
                 linear += moved * (self.gradient[place] + (self.l1 if old > 0.0 else -self.l1))
                 linear += 0.5 * self.l2 * (new * new - old * old)
                 linear += 0.5 * self._damping * self.curvature * self.norms[place] * moved * (
@@ -355,12 +363,12 @@ cdef class NewtonColumns(WorkingSet):
                 for row in range(self.n_rows):
                     along[row] = step_b
                 for k in range(n):
-                    self.add_column(self.support[k], step[k], along)
+                    add_column(self, self.support[k], step[k], along)
         else:
             for row in range(self.n_rows):
                 along[row] = step_b
             for k in range(n):
-                self.add_column(self.support[k], step[k], along)
+                add_column(self, self.support[k], step[k], along)
         self.work += nonzeros
         self.trial_intercept += step_b
         for row in range(self.n_rows):
@@ -377,7 +385,7 @@ cdef class NewtonColumns(WorkingSet):
 
         A step that is not taken in full raises the damping, a full step lowers it.
         """
-        cdef Py_ssize_t place, row
+        cdef Py_ssize_t k, place, row
         cdef int turn
         cdef double promise, base, length = 1.0, total = 0.0, shift
         cdef double* change
@@ -388,8 +396,9 @@ cdef class NewtonColumns(WorkingSet):
             memset(change, 0, self.n_rows * sizeof(double))
             shift = self.trial_intercept - self.intercept
             promise = self.intercept_gradient * shift
-            for place in range(self.size):
-                self.add_column(place, self.trial[place] - self.weights[place], change)
+            for k in range(self.size):
+                place = self.order[k]
+                add_column(self, place, self.trial[place] - self.weights[place], change)
                 promise += self.gradient[place] * (self.trial[place] - self.weights[place])
             base = self.total + self.penalty(self.weights)
             promise += self.penalty(self.trial) - self.penalty(self.weights)

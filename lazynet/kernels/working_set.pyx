@@ -34,20 +34,22 @@ cdef class WorkingSet(Columns):
         cdef Py_ssize_t n = rows.n_rows + 1, d = rows.n_columns + 1, k
         cdef double[:, ::1] of_rows = np.zeros((9, n))
         cdef double[:, ::1] of_places = np.empty((10, d))
-        cdef int64_t[::1] features = np.empty(d, dtype=np.int64)
-        cdef int32_t[:, ::1] numbers = np.empty((3, d), dtype=np.int32)
+        cdef int64_t[:, ::1] of_columns = np.empty((3, d), dtype=np.int64)
+        cdef int32_t[:, ::1] numbers = np.empty((4, d), dtype=np.int32)
         check_runnable(examples, loss)
         self.loss, self.epsilon, self.share = loss, epsilon, share
         self.own_curvature, self.fit_intercept = curvature, fit_intercept
-        self.owners += [of_rows, of_places, features, numbers]
+        self.owners += [of_rows, of_places, of_columns, numbers]
         self.margins, self.slopes, self.curvatures = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
         self.next_margins, self.next_slopes = &of_rows[3, 0], &of_rows[4, 0]
         self.next_curvatures, self.response = &of_rows[5, 0], &of_rows[6, 0]
         self.scratch, self.held = &of_rows[7, 0], &of_rows[8, 0]
         self.weights, self.trial, self.norms = &of_places[0, 0], &of_places[1, 0], &of_places[2, 0]
         self.gradient, self.hessian = &of_places[3, 0], &of_places[4, 0]
-        self.vectors, self.features = &of_places[5, 0], &features[0]
+        self.vectors, self.features = &of_places[5, 0], &of_columns[0, 0]
+        self.begins, self.lengths = &of_columns[1, 0], &of_columns[2, 0]
         self.places, self.active, self.support = &numbers[0, 0], &numbers[1, 0], &numbers[2, 0]
+        self.order = &numbers[3, 0]
         for k in range(d):
             self.places[k] = -1
 
@@ -68,8 +70,8 @@ cdef class WorkingSet(Columns):
 
     def join(self, const int64_t[::1] features not None):
         """Let new features join the working set, with the weight 0."""
-        cdef Py_ssize_t k, n = features.shape[0], place
-        cdef int64_t at, feature
+        cdef Py_ssize_t k, n = features.shape[0], place, row
+        cdef int64_t at, begin, stop, feature
         check_aligned("features", &features[0] if n else NULL)
         self.check_filled()
         for k in range(n):
@@ -81,13 +83,21 @@ cdef class WorkingSet(Columns):
             place = self.size
             self.features[place], self.places[feature] = feature, <int32_t> place
             self.weights[place] = self.norms[place] = 0.0
-            for at in range(self.first[feature], self.first[feature + 1]):
+            begin, stop = self.first[feature], self.first[feature + 1]
+            self.begins[place], self.lengths[place] = begin, stop - begin
+            for at in range(begin, stop):
+                row = self.rows[at] if stop - begin < self.n_rows else at - begin
                 self.norms[place] += (
-                    self.share * importance_of(self.examples, self.rows[at])
+                    self.share * importance_of(self.examples, row)
                     * self.values[at] * self.values[at]
                 )
             self.size += 1
         self.modelled = False
+        k = 0
+        for feature in range(self.n_columns):
+            if self.places[feature] >= 0:
+                self.order[k] = self.places[feature]
+                k += 1
 
     cdef int check_started(self) except -1:
         if not self.started:
@@ -121,13 +131,13 @@ cdef class WorkingSet(Columns):
 
     def refresh(self):
         """Compute the margins from the weights, and the loss with its derivatives."""
-        cdef Py_ssize_t place
+        cdef Py_ssize_t k
         self.check_started()
         self.enter()
         with nogil:
             memset(self.margins, 0, self.n_rows * sizeof(double))
-            for place in range(self.size):
-                self.add_column(place, self.weights[place], self.margins)
+            for k in range(self.size):
+                add_column(self, self.order[k], self.weights[self.order[k]], self.margins)
             self.total = self.evaluate(
                 self.margins, self.intercept, self.slopes, self.curvatures
             )
@@ -165,44 +175,6 @@ cdef class WorkingSet(Columns):
             memcpy(&margins[0], self.margins, self.n_rows * sizeof(double))
 
     # --- columns, and sums over rows --------------------------------------------------------
-
-    cdef int64_t length_of(self, Py_ssize_t place) noexcept nogil:
-        """The nonzeros of a column."""
-        cdef int64_t feature = self.features[place]
-        return self.first[feature + 1] - self.first[feature]
-
-    cdef double dot_column(self, Py_ssize_t place, const double* vector) noexcept nogil:
-        """sum_i x_ij v_i"""
-        cdef const double* x = self.values + self.first[self.features[place]]
-        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
-        cdef Py_ssize_t k = 0, length = self.length_of(place)
-        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-        if length == self.n_rows:
-            return self.compact.row_loops.full_dot(x, vector, length)
-        # Four sums side by side: one would wait for the addition before it.
-        while k + 4 <= length:
-            a += x[k] * vector[rows[k]]
-            b += x[k + 1] * vector[rows[k + 1]]
-            c += x[k + 2] * vector[rows[k + 2]]
-            d += x[k + 3] * vector[rows[k + 3]]
-            k += 4
-        while k < length:
-            a += x[k] * vector[rows[k]]
-            k += 1
-        return (a + b) + (c + d)
-
-    cdef void add_column(self, Py_ssize_t place, double factor, double* vector) noexcept nogil:
-        """v_i += factor x_ij"""
-        cdef const double* x = self.values + self.first[self.features[place]]
-        cdef const int32_t* rows = self.rows + self.first[self.features[place]]
-        cdef Py_ssize_t k, length = self.length_of(place)
-        if factor == 0.0:
-            return
-        if length == self.n_rows:
-            self.compact.row_loops.full_move(vector, x, length, -factor)
-            return
-        for k in range(length):
-            vector[rows[k]] += factor * x[k]
 
     cdef double evaluate(
         self, const double* margins, double intercept, double* slopes, double* curvatures

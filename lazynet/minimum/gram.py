@@ -1,4 +1,4 @@
-"""Newton steps whose Hessian on a working set is a matrix: the weighted Gram matrix of its features.
+"""Newton steps with the Hessian of a working set: the weighted Gram matrix of its features.
 
 A step at w, with margins m_i = x_i.w + b, slopes g_i = s_i l'(m_i)/n, curvatures
 h_i = s_i l''(m_i)/n and the working set W = {w_j != 0 or |u_j| > .85 l1}:
@@ -36,8 +36,8 @@ Features = NDArray[np.int64]
 #: Whether a Gram matrix of some features of a sample pays.
 Pays = Callable[[Features, Compact], bool]
 
-# A feature joins the working set if |u_j| exceeds this share of l1, or l1 where the gap is above this
-# share of the objective at zero weights; at most so many join at once.
+# A feature joins the working set if |u_j| exceeds this share of l1, or l1 where the gap is above
+# this share of the objective at zero weights; at most so many join at once.
 _JOIN, _FAR, _MOST_JOINING = 0.85, 0.1, 512
 # Features that occur in this share of the rows are heads of the Gram matrix (kernels/gram.pyx).
 HEAD = 0.15
@@ -45,16 +45,16 @@ HEAD = 0.15
 _SHARE, LEAST_SAMPLE = 1 / 12, 2000
 # It has the features with |u_j| above this share of l1 at zero weights.
 _JOIN_SAMPLE = 0.9
-# The sample is left when a step moves the weights by d with d'Hd below this share of the objective at
-# zero weights, or after so many steps.
+# The sample is left when a step moves the weights by d with d'Hd below this share of the objective
+# at zero weights, or after so many steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
-# asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the sample,
-# than this share of l1.
+# asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
+# sample, than this share of l1.
 _SHARE_OF_TARGET, _SHARE_OF_VIOLATION, _SAMPLED = 0.1, 1e-3, 0.03
 _LEAST_ACCURACY, _MOST_SWEEPS = 1e-15, 100
-# The curvature of a feature is at least this share of that at the steepest point of the loss.  It is
-# looked at where the mean curvature is below the second share of the largest one.
+# The curvature of a feature is at least this share of that at the steepest point of the loss.  The
+# bound is computed where the mean curvature is below the second share of the largest one.
 _LEAST_CURVATURE, _FLAT = 1e-10, 1e-3
 _LEAST_DAMPING, _MOST_HALVINGS, _ROUNDING = 1e-3, 30, 1e-14
 
@@ -92,7 +92,6 @@ class NewtonSteps:
 
     def working_set(self, here: Iterate) -> Features:
         """The features that a step may move."""
-        assert here.correlations is not None, "the iterate has no correlations"
         size, active = np.abs(here.correlations), here.weights != 0.0
         # Far from the minimum another step follows, for which features may join.
         join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
@@ -119,7 +118,6 @@ class NewtonSteps:
 
     def model_minimum(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
         """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
-        assert here.correlations is not None, "the iterate has no correlations"
         mean, penalty = self.mean, self.penalty
         H = self.hessian(here, chosen)
         bend, border = H[0, 0], H[0, 1:].copy()
@@ -127,7 +125,7 @@ class NewtonSteps:
         H = np.ascontiguousarray(H[1:, 1:])
         diagonal = H.diagonal() * (1.0 + 1e-13)
         largest = mean.loss.curvature or 1.0
-        if self.damping or here.bend < _FLAT * largest:
+        if self.damping or here.bend < _FLAT * largest or not diagonal.all():
             # The curvature may vanish where the loss is a line.
             steepest = largest * self.squares(chosen)
             diagonal = np.maximum(diagonal, _LEAST_CURVATURE * steepest) + self.damping * steepest
@@ -163,7 +161,10 @@ class NewtonSteps:
         return at(self.mean, self.penalty, weights, intercept)
 
     def move(self, here: Iterate) -> tuple[Iterate, float | None, float]:
-        """One Newton step: the next iterate; the change of b, None if the step is shortened; d'Hd."""
+        """One Newton step: the next iterate, the change of b, and d'Hd.
+
+        The change of b is None if the step is shortened.
+        """
         chosen = self.working_set(here)
         new, db, moved = self.model_minimum(here, chosen)
         weights = here.weights.copy()
@@ -196,14 +197,16 @@ class NewtonSteps:
         there, db, _ = self.move(here)
         if there is here:
             return here
-        if here.proof is not None:
+        if len(here.proof):
             # The bound of the duals so far holds for all weights.
             gap = here.gap + there.objective - here.objective
-            proof = {"proof": here.proof, "proof_correlations": here.proof_correlations}
-            there = replace(there, gap=gap, **proof)
+            u = here.proof_correlations
+            there = replace(there, gap=gap, proof=here.proof, proof_correlations=u)
         if db is not None and self.target > 0.0:
             counts = mean.share if mean.importances is None else mean.share * mean.importances
-            bends = np.divide(here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0)
+            bends = np.divide(
+                here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0
+            )
             moved = there.margins - here.margins + db
             duals = mean.loss.into_domain(here.duals - bends * moved, mean.y)
             # What the bound loses against that of the own duals, by the loss alone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from lazynet.minimum.objective import MeanLoss, RowSums
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
+UNKNOWN: Vector = np.zeros(0)
 
 # Steps of Newton's method that move the intercept to its best place for given weights.
 _MOST_MOVES = 8
@@ -37,23 +38,23 @@ class Iterate:
     objective: float
     #: an estimate of the duality gap
     gap: float = np.inf
-    #: u of the duals, if it is known
-    correlations: Vector | None = None
-    #: the duals that prove the gap, and their u, if it is known
-    proof: Vector | None = None
-    proof_correlations: Vector | None = None
+    #: u of the duals; empty: it is not known
+    correlations: Vector = field(default_factory=lambda: UNKNOWN)
+    #: the duals that prove the gap, and their u
+    proof: Vector = field(default_factory=lambda: UNKNOWN)
+    proof_correlations: Vector = field(default_factory=lambda: UNKNOWN)
 
     @classmethod
     def of_duals(
         cls, weights: Vector, intercept: float, duals: Vector, objective: float, gap: float
     ) -> Iterate:
         """The iterate of a method that keeps no margins."""
-        none = np.zeros(0)
-        return cls(weights, intercept, none, duals, 0.0, none, 0.0, objective, gap, None, duals)
+        derivatives = duals, 0.0, UNKNOWN, 0.0
+        return cls(weights, intercept, UNKNOWN, *derivatives, objective, gap, proof=duals)
 
     def sums(self, mean: MeanLoss) -> RowSums | None:
         """The sums for a certificate with ``proof``."""
-        if self.proof_correlations is None:
+        if not len(self.proof_correlations):
             return None
         # |x_i| |w| bounds the sum of |x_ij w_j|, of which at most the nonzero weights are added.
         size = np.count_nonzero(self.weights) * weight_sums(self.weights)[1] ** 0.5
@@ -77,7 +78,7 @@ def of_margins(
         return derivatives(*arguments, duals, slopes, curvatures)
 
     total, rise, size, bend = evaluate(intercept)
-    if mean.fit_intercept:
+    if mean.fit_intercept and mean.loss.curvature is not None:
         for _ in range(_MOST_MOVES):
             if not (bend > 0.0 and abs(rise) > 1e-11 * size):
                 break
@@ -116,7 +117,9 @@ def _dual(
     return best
 
 
-def proved(mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector | None = None) -> Iterate:
+def proved(
+    mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector | None = None
+) -> Iterate:
     """The iterate with a gap, by its own duals, or by ``duals`` if these are given."""
     own = duals is None
     duals = here.duals if duals is None else duals
@@ -131,6 +134,6 @@ def proved(mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector | N
     gap = here.objective - _dual(mean, penalty, duals, u, conjugate)
     if own:
         here = replace(here, correlations=u)
-    if here.proof is not None and not gap < here.gap:
+    if len(here.proof) and not gap < here.gap:
         return here
     return replace(here, gap=gap, proof=duals, proof_correlations=u)

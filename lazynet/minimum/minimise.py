@@ -14,9 +14,10 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import overflow
+from lazynet.kernels.objective import weight_sums
 from lazynet.losses import Loss
 from lazynet.minimum.columns import Columns
-from lazynet.minimum.iterate import Iterate, at, proved
+from lazynet.minimum.iterate import UNKNOWN, Iterate, at, proved
 from lazynet.minimum.objective import RAISE_PENALTY, Certificate, MeanLoss, certify
 from lazynet.minimum.screening import Compact, bounds_of_features, compact
 from lazynet.minimum.search import SMALL, Search
@@ -160,7 +161,8 @@ class Minimiser:
         self._correlations: Vector | None = None
         # The rows of the last search, the least l1 for which they are right, and where it ended.
         self._compact: Compact | None = None
-        self._least_l1, self._ended = np.inf, None
+        self._least_l1 = np.inf
+        self._ended: Iterate | None = None
         # The duals with which a search ended that went to the present weights.
         self._known_duals: Vector | None = None
 
@@ -194,9 +196,7 @@ class Minimiser:
         self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
         self.weights, self.intercept, self._ended = np.array(coef, float), intercept, None
 
-    def _begin(
-        self, penalty: ElasticNet, target: float, max_iter: int
-    ) -> tuple[Search, Iterate]:
+    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Iterate]:
         """The search, and the iterate from which it goes."""
         if penalty.l1 < self._least_l1:
             # A path of penalties goes on to a smaller l1.
@@ -216,13 +216,13 @@ class Minimiser:
                 start = replace(start, duals=duals)
         else:
             # The penalty has changed, and with it the objective.
-            loss = mean.value(self._ended.margins, self._ended.intercept)[0]
-            start = replace(
-                self._ended, objective=loss + penalty.value(self._ended.weights), proof=None
-            )
+            ended = self._ended
+            loss = mean.value(ended.margins, ended.intercept)[0]
+            objective = loss + penalty.of_sums(*weight_sums(ended.weights))
+            start = replace(ended, objective=objective, proof=UNKNOWN)
         start = proved(mean, penalty, start)
         if self._known_duals is not None:
-            known = proved(mean, penalty, replace(start, proof=None), self._known_duals.copy())
+            known = proved(mean, penalty, replace(start, proof=UNKNOWN), self._known_duals.copy())
             if known.gap < start.gap:
                 start = known
                 if mean.loss.curvature is None:
@@ -279,14 +279,15 @@ class Minimiser:
             waited = 0 if gap < _PROGRESS * least else waited + 1
             least = min(least, gap)
             last_chance = epoch == max_iter or waited >= _PATIENCE
-            if now.gap > target and not last_chance:
+            # A small problem goes on as long as this helps.
+            if (now.gap > target or (small and waited == 0)) and not last_chance:
                 continue
             result = self._certificate(penalty, now, target)
             if best is None or result.gap < best[1].gap:
                 best = now, result
             if last_chance:
                 break
-            if result.gap <= target and not (small and waited == 0):
+            if result.gap <= target:
                 break
         assert best is not None, "the last epoch makes a certificate"
         now, result = best
@@ -315,7 +316,7 @@ class Minimiser:
 
     def _certificate(self, penalty: ElasticNet, at: Iterate, target: float) -> Certificate:
         """The certificate of an iterate: right to the last digit if rounding matters."""
-        assert self._compact is not None and at.proof is not None, "a search has begun"
+        assert self._compact is not None, "a search has begun"
         weights, sums, duals = self._expand(at.weights), at.sums(self.mean), at.proof
         if sums is not None:
             mean = self._compact.mean

@@ -40,7 +40,9 @@ class Compact:
         """(1/n) sum s_i x_ij^2 of each feature."""
         mean, sums = self.mean, np.zeros(self.mean.n_columns)
         factors = mean.weighted(np.ones(mean.n_rows))
-        mean.over_rows(lambda first: mean.rows.add_squares(factors, sums, first))
+        assert mean.rows is not None, "a compact mean loss has compact rows"
+        add = mean.rows.add_squares
+        mean.over_rows(lambda first: add(factors, sums, first))
         return sums
 
     def expand(self, weights: Vector, n_columns: int) -> Vector:

@@ -26,11 +26,11 @@ from lazynet.penalties import ElasticNet
 
 #: The methods by name.
 SOLVERS = ("gram", "columns", "ascent")
-# Nanoseconds, about: a pair of heads, of a tail and a head, and of tails in one row of a Gram matrix;
-# a visit of a head and of a tail in a column; a product in the descent on a Gram matrix.  Visits of a
-# column, and of a row of the matrix, in one epoch.
-_HEADS, _MIXED, _TAILS, _HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.02, 0.1, 0.45, 0.4, 1.5, 0.3
-_VISITS, _SWEEPS = 30.0, 40.0
+# Nanoseconds, about: a pair of heads, of a tail and a head, and of tails in one row of a Gram
+# matrix; a visit of a head and of a tail in a column; a product in the descent on a Gram matrix.
+# Visits of a column, and of a row of the matrix, in one epoch.
+_HEADS, _MIXED, _TAILS, _HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.01, 0.1, 0.45, 0.6, 1.5, 0.3
+_VISITS, _SWEEPS = 20.0, 80.0
 # About the share of the features with |u_j| > l1 at zero weights that have a weight at the minimum.
 _REMAIN = 0.25
 # The share of X in the columns of the weights from which dual ascent is the faster method, and the
@@ -81,7 +81,7 @@ class Search:
             self.ascents_left = 0
 
     def pays(self, features: Features, compact: Compact | None = None) -> bool:
-        """Whether a Gram matrix of these features pays; ``compact`` has them, if not all rows do."""
+        """Whether a Gram matrix of these features pays; ``compact`` has them if not all rows do."""
         if self.many:
             return True
         frequencies = (compact or self.compact).frequencies[features]
@@ -94,7 +94,6 @@ class Search:
 
     def _likely(self, zero: Iterate) -> Features:
         """About the features that will have a weight, from u at zero weights."""
-        assert zero.correlations is not None, "a search begins with correlations"
         size = np.abs(zero.correlations)
         n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
         return np.argpartition(size, -n)[-n:] if n else np.zeros(0, np.int64)

@@ -15,8 +15,8 @@ from support.dual import MINIMISED, lines_of
 
 from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES
-from lazynet.minimum import interior
 from lazynet.minimum import columns as searches
+from lazynet.minimum import interior
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.minimum.objective import certify
 from lazynet.penalties import ElasticNet

@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from support import ROOT
 from support.studies import small_rows, tiny_run
 
-from benchmarks import compare, defaults, problems, programs
+from benchmarks import compare, defaults, large, problems, programs
 from benchmarks.minima import Task
 from benchmarks.programs import cage, untuned, wabbit
 from benchmarks.programs.base import How
@@ -22,7 +22,9 @@ from lazynet.penalties import ElasticNet
 from paper_repro.rows import Rows
 from paper_repro.study import Settings
 
-TINY = Settings(examples=160, features=200, nonzeros=8, repeats=1, seconds=0.01)
+TINY = Settings(
+    examples=160, features=200, nonzeros=8, repeats=1, seconds=0.01, only="short counts; digits"
+)
 #: The rate of the steps in the tests.
 RATE = 0.25
 #: The programs of the tests here; what compiles itself takes too long.
@@ -65,7 +67,6 @@ def few_programs():
 )
 def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, few_programs, tmp_path, monkeypatch):
     """No number is missing, and the page follows from what was written."""
-    monkeypatch.setattr(cage, "warm_up", lambda: None)
     chosen = {each: problems._GENERATED[each] for each in ("half dense", "diabetes")}
     monkeypatch.setattr(problems, "_GENERATED", chosen)
     tiny_run(STUDIES[name], TINY, tmp_path)
@@ -224,8 +225,7 @@ def refuse():
 
 
 @forks
-def test_a_cage_ends_what_hangs_and_tells_what_died(monkeypatch):
-    monkeypatch.setattr(cage, "warm_up", lambda: None)
+def test_a_cage_ends_what_hangs_and_tells_what_died():
     began = time.monotonic()
     assert cage.caged(spin, 0.3)["outcome"] == cage.STOPPED
     assert time.monotonic() - began < 30
@@ -237,6 +237,15 @@ def test_a_cage_ends_what_hangs_and_tells_what_died(monkeypatch):
     assert cage.caged(lambda: {"found": 3}, 20.0) == {"outcome": cage.DONE, "found": 3}
     if sys.platform == "linux":
         assert cage.caged(grow, 20.0, 10**8)["outcome"] == cage.NO_MEMORY
+
+
+@forks
+def test_fits_of_the_large_problem_tell_seconds_memory_and_result(capsys):
+    assert large.main(["100"]) == 0
+    told = capsys.readouterr().out.strip().split("\n")
+    assert [line[:28].strip() for line in told[2:]] == list(large.FITS)
+    assert all(re.search(r" s +[0-9.]+ s +[0-9.]+ GB  [0-9,]+ weights", line) for line in told[2:])
+    assert "gap" in told[-1]
 
 
 # --- two builds, and the time of a build -----------------------------------------------------

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from support import ROOT
 from support.studies import small_rows, svmlight_rows, tiny_run
 
-from benchmarks import optimum, shapes
+from benchmarks import large, optimum, shapes
 from benchmarks.minima import Task, largest_l1
-from benchmarks.programs.cage import STOPPED
+from benchmarks.programs.base import ANY
+from benchmarks.programs.cage import DONE, STOPPED
 from benchmarks.solvers import (
+    CERTIFIED,
     LEVEL,
     OURS,
     PEERS,
@@ -63,11 +66,36 @@ def test_every_program_solves_these_very_problems(name):
         assert task.objective(answer.coef) == pytest.approx(least, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", [n for n, each in shapes.SHAPES.items() if not each.large])
+def test_all_shapes_are_rows_of_two_classes(name):
+    rows = shapes.SHAPES[name].rows(Settings(examples=100))
+    assert rows.X.shape[0] == len(rows.y) <= 100
+    assert set(rows.y) == {-1.0, 1.0}
+
+
+def test_words_choose_rows_by_their_kind_or_name():
+    dense = {n for n, each in shapes.SHAPES.items() if each.kind == shapes.DENSE}
+    assert set(shapes.shapes(Settings(only="dense:; short counts"))) == dense | {"short counts"}
+    assert set(shapes.shapes(Settings())) < set(shapes.shapes(Settings(full=True)))
+    with pytest.raises(ValueError, match="no rows have 'nothing'"):
+        shapes.shapes(Settings(only="nothing"))
+
+
+def test_rows_of_the_large_problem_have_the_share_of_zeros_that_is_asked_for():
+    X, y = large.generated(300)
+    assert X.nnz == pytest.approx(0.001 * 300 * large.FEATURES, rel=0.02)
+    assert sparse.csr_matrix((X.data, X.indices, X.indptr), X.shape).has_canonical_format
+    assert np.abs(y.mean()) < 0.5
+    np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1.0, atol=0.15)
+    again, _ = large.generated(300)
+    np.testing.assert_array_equal(X.data, again.data)
+
+
 # --- runs that are stopped -------------------------------------------------------------------
 
 
 def program(fit, dials=(1.0, 0.1, 0.01)):
-    return Solver("made up", "numpy", lambda task: True, fit, dials)
+    return Solver("made up", None, ANY, fit, dials)
 
 
 @pytest.mark.parametrize("first", range(9))
@@ -93,8 +121,34 @@ def test_an_objective_below_a_certificate_is_refused():
     exact = optimum.timed(OURS, task, 1e-6)
     zero = optimum.timed(program(lambda *_: Answer(np.zeros(task.X.shape[1]))), task, 1.0)
     optimum.check_certificates(task, [exact, zero])
+    assert "another minimum" in optimum.why({**zero, "outcome": DONE}, exact["objective"], task)
     with pytest.raises(ArithmeticError, match="is possible"):
         optimum.check_certificates(task, [exact, {**zero, "gap": 1e-9}])
+
+
+def test_programs_that_do_not_arrive_are_told(monkeypatch):
+    """One returns another minimum, one fails, and one is stopped."""
+
+    def fails(*_):
+        raise ValueError("only small rows are taken")
+
+    def hangs(*_):
+        while True:
+            pass
+
+    task = task_of(0.1, 0.0)
+    zero = np.zeros(task.X.shape[1])
+    made = {"zero": lambda *_: Answer(zero), "fails": fails, "hangs": hangs}
+    monkeypatch.setattr(optimum, "PEERS", {name: program(fit) for name, fit in made.items()})
+    monkeypatch.setattr(optimum, "warm_up", lambda: None)
+    record = optimum.race(task, Settings(repeats=1))
+    assert list(record["seconds"]) == [OURS.name, CERTIFIED.name]
+    assert record["failed"]["zero"].startswith("another minimum")
+    assert record["failed"]["fails"] == "ValueError: only small rows are taken"
+    assert list(record["waited"]) == ["hangs"]
+    assert 0 <= record["gap"] <= LEVEL
+    nonzeros, different = record["supports"][CERTIFIED.name]
+    assert abs(nonzeros - record["nonzeros"]) <= different
 
 
 # --- verdicts from records -------------------------------------------------------------------
@@ -139,7 +193,7 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path, monkeypatch):
     assert str(tmp_path) not in page
     assert document["settings"]["folder"] == "files"
     races = optimum.Races(document)
-    assert races.shapes == [name, "own"]
+    assert races.kinds == [shapes.TABLES, shapes.FILES]
     for record in races.problems.values():
-        assert {OURS.name, "DualNet, certified"} <= record["seconds"].keys()
-        assert record["dials"]["DualNet, certified"] == LEVEL
+        assert {OURS.name, CERTIFIED.name} <= record["seconds"].keys()
+        assert record["dials"][CERTIFIED.name] == LEVEL
