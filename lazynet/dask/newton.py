@@ -7,7 +7,7 @@ product with a vector.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.dask.sums import MeanOverBlocks
+from lazynet.dask.blocks import VALUES_OF_A_TASK
+from lazynet.dask.sums import MeanOverBlocks, unpacked
+from lazynet.data.arrays import as_examples
 from lazynet.kernels.sums import excess
-from lazynet.minimum.gram import Features, NewtonSteps
+from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
-from lazynet.minimum.objective import Certificate, certificate_of
-from lazynet.minimum.screening import Compact
+from lazynet.minimum.objective import Certificate, MeanLoss, certificate_of
+from lazynet.minimum.screening import Compact, compact
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
 # The most columns of a Hessian; with more, the most products of it with a vector in a step.
 _MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
-# The first step may be inaccurate: one row of so many is enough if there are many.
-_STRIDE, _MANY = 4, 100
 _HALVINGS = 0.5 ** np.arange(1.0, 9.0)
 
 
@@ -39,6 +39,22 @@ class IterateOfSums(Iterate):
 
     #: the factors of positive and of negative duals with which their sum is 0
     sides: tuple[float, float] = (1.0, 1.0)
+
+
+class AllFeatures(Compact):
+    """Rows on workers, with all features."""
+
+    mean: MeanOverBlocks  # type: ignore[assignment]
+
+    def sample(self, rows: Features, chosen: NDArray[np.bool_]) -> Compact:
+        """Some rows and some features, in this process; not more values than a task visits."""
+        features, mean = np.flatnonzero(chosen), self.mean
+        fewer = int(self.frequencies[features].sum() * len(rows)) // VALUES_OF_A_TASK + 1
+        part = mean.sample(rows[::fewer], features)
+        sampled = MeanLoss(
+            as_examples(*part), part.y, part.weight, mean.loss, fit_intercept=mean.fit_intercept
+        )
+        return replace(compact(sampled, None, 0.0), features=features)
 
 
 class NewtonOnSums(NewtonSteps):
@@ -56,7 +72,7 @@ class NewtonOnSums(NewtonSteps):
     ) -> IterateOfSums:
         """The same, from the sums of all rows."""
         mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
-        (loss, _, bend, rise, fall, conjugate, first, second), u = sums[0], sums[1] * mean.share
+        (loss, _, bend, rise, fall, conjugate, first, second), u = sums
         objective, over = loss + self.penalty.value(weights), np.maximum(np.abs(u) - l1, 0.0)
         # The sum of the conjugates at f a is convex in f, and 0 at f = 0.
         f = l1 / (l1 + over.max(initial=0.0)) if over.any() else 1.0
@@ -74,6 +90,10 @@ class NewtonOnSums(NewtonSteps):
         )  # fmt: skip
 
     def epoch(self, last: Iterate) -> Iterate:
+        """The iterate after a step; the first step begins at the minimum of a sample."""
+        if not last.weights.any() and self.mean.n_rows >= 2 * LEAST_SAMPLE:
+            begin = start_on_sample(self, last, lambda features, _: len(features) <= _MOST_COLUMNS)
+            last = self.evaluate(*begin)
         return self.move(last)[0]
 
     def working_set(self, here: Iterate) -> Features:
@@ -81,10 +101,9 @@ class NewtonOnSums(NewtonSteps):
         return chosen[np.argsort(-self.compact.frequencies[chosen], kind="stable")]
 
     def hessian(self, here: Iterate, chosen: Features) -> Vector:
-        first = not here.weights[chosen].any() and self.mean.n_rows >= _MANY * len(chosen)
-        options = {"stride": _STRIDE if first else 1, "n_heads": self.heads(chosen)}
-        _, H = self.mean.sums("gram", here.weights, here.intercept, features=chosen, **options)
-        return H.reshape(len(chosen) + 1, -1)
+        options = {"features": chosen, "n_heads": self.heads(chosen)}
+        _, packed = self.mean.sums("gram", here.weights, here.intercept, **options)
+        return unpacked(packed, len(chosen) + 1)
 
     def squares(self, chosen: Features) -> Vector:
         # Every row counts once.
@@ -108,12 +127,12 @@ class NewtonOnSums(NewtonSteps):
 
     def _by_products(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
         """Conjugate gradients with the signs held; a weight that would change its sign is 0."""
-        assert here.correlations is not None, "the iterate has no correlations"
         mean, l1, l2, w = self.mean, self.penalty.l1, self.penalty.l2, here.weights[chosen]
         u, at = here.correlations[chosen], (here.weights, here.intercept)
         signs = np.where(w != 0.0, np.sign(w), np.sign(u))
-        (bend,), diagonal = mean.sums("diagonal", *at)
-        scale = np.append(diagonal[chosen] + l2, bend) * (1.0 + self.damping) + 1e-300
+        # About the diagonal of the Hessian.
+        diagonal = np.append(here.bend * self.squares(chosen) + l2, here.bend)
+        scale = diagonal * (1.0 + self.damping) + 1e-300
         r = np.append(u - l2 * w - l1 * signs, here.rise)
         x, z = np.zeros(len(r)), r / scale
         p, least = z, 1e-3 * float(r @ z)
@@ -144,8 +163,11 @@ class MinimiserOnSums(Minimiser):
         """``intercept`` is the first estimate of the best intercept of zero weights."""
         self.mean, self.far_targets, self.weights = mean, False, np.zeros(mean.n_columns)
         self.duals, self._known_duals, self._ended = np.zeros(0), None, None
-        rows: Any = mean
-        self._compact = Compact(rows, np.arange(mean.n_columns), mean.sizes[0] / mean.n_rows)
+        self._compact = AllFeatures(
+            mean,  # type: ignore[arg-type]
+            np.arange(mean.n_columns),
+            mean.sizes[0] / mean.n_rows,
+        )
         least = np.inf
         for _ in range(30):
             sums = mean.sums("evaluate", self.weights, intercept)
