@@ -211,8 +211,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
             units = moments.units
             chunks = blocks.prepared(partial(_chunk_in_units, check, units))
         mean = MeanOverBlocks(blocks, chunks, targets, OutputLoss(0, p.loss, p.fit_intercept, 1.0))
-        _, sizes = mean.sums("sizes", np.zeros(facts.n_features), 0.0)
-        n_nonzeros, squares = sizes.reshape(2, -1)
+        n_nonzeros, squares = mean.sizes
         self._choose_penalty(p, float(squares.sum()) / facts.n_rows, facts.n_rows)
         if units is None:
             warnings = certified.warnings_of_sizes(n_nonzeros, squares, facts.n_rows)
@@ -224,7 +223,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
             begin = total_y / total if p.fit_intercept else 0.0
             if p.loss.name == "log_loss":
                 begin = 2.0 * math.atanh(begin * (1.0 - 1e-15))
-            return MinimiserOnSums(MeanOverBlocks(blocks, chunks, targets, output), begin)
+            return MinimiserOnSums(mean.of(output), begin)
 
         # The sums of one output keep all workers busy.
         p.n_jobs = 1

@@ -7,6 +7,7 @@ number of blocks alone, so that no bit depends on the workers.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,20 +21,20 @@ from scipy import sparse
 
 from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks, aligned
 from lazynet.data.arrays import as_examples, plain
-from lazynet.data.chunks import Chunk
-from lazynet.data.targets import Targets
-from lazynet.kernels import gram, sums
+from lazynet.data.chunks import Chunk, joined, reordered
+from lazynet.kernels import sums
+from lazynet.kernels.compact import CompactRows
+from lazynet.kernels.slopes import derivatives
 from lazynet.losses import Loss
+from lazynet.minimum.gram import hessian
 from lazynet.minimum.objective import MeanLoss
 
 Vector = NDArray[np.float64]
-#: The answer of a block: a few numbers, and an array of sums, to which other blocks add theirs.
+Features = NDArray[np.int64]
+#: The answer of a span: a few numbers, and an array of sums.
 Answer = tuple[Any, Any]
-Into = Vector | None
 NOTHING = np.zeros(0)
 
-# The curvature is the difference of the slopes at this distance from a prediction.
-_AWAY = 1e-4
 # The number of tasks whose answers one task adds: a power of 2, so that it adds a subtree.
 _FAN_IN = 8
 
@@ -48,15 +49,12 @@ class OutputLoss:
     total: float
 
 
-class BlockLoss(MeanLoss):
-    """The mean loss of the rows of a block at given weights, divided by the n of all rows."""
+class SpanLoss(MeanLoss):
+    """The mean loss of the rows of a span at given weights, divided by the n of all rows."""
 
-    def __init__(
-        self, output: OutputLoss, chunk: Chunk, targets: Targets, weights: Vector, b: float
-    ) -> None:
-        y, counts = targets[output.output]
-        self.X, self.weights, self.b = aligned(chunk).X, weights, b
-        examples, options = as_examples(self.X, y, counts), {"fit_intercept": output.fit_intercept}
+    def __init__(self, output: OutputLoss, rows: Chunk, weights: Vector, b: float) -> None:
+        (self.X, y, counts), examples = rows, as_examples(*rows)
+        self.weights, self.b, options = weights, b, {"fit_intercept": output.fit_intercept}
         super().__init__(examples, y, counts, output.loss, total=output.total, **options)
 
     @cached_property
@@ -65,16 +63,12 @@ class BlockLoss(MeanLoss):
         return self.margins(self.weights)
 
     @cached_property
-    def slopes(self) -> Vector:
-        """a_i = -l'(p_i)."""
-        return self.negative_slopes(self.at, self.b)
-
-    @cached_property
-    def curvatures(self) -> Vector:
-        """s_i l''(p_i) / n."""
-        before, after = (self.negative_slopes(self.at, self.b + s) for s in (-_AWAY, _AWAY))
-        counts = 1.0 if self.importances is None else self.importances
-        return np.maximum(before - after, 0.0) * counts * (0.5 * self.share / _AWAY)
+    def derivatives(self) -> Vector:
+        """Of every row a_i = -l'(p_i), s_i a_i / n and s_i l''(p_i) / n."""
+        out = np.empty((3, self.n_rows))
+        loss = self.loss.code, self.loss.epsilon
+        derivatives(self.examples, self.at, self.b, *loss, self.share, *out)
+        return out
 
     def _sides(self, duals: Vector) -> tuple[float, float]:
         """The sum of s_i a_i over positive a_i, and over negative ones."""
@@ -82,90 +76,82 @@ class BlockLoss(MeanLoss):
         return math.fsum(moves[moves > 0.0]), -math.fsum(moves[moves < 0.0])
 
     def _balanced(self, sides: tuple[float, float]) -> Vector:
-        return np.where(self.slopes > 0.0, *sides) * self.slopes
+        duals = self.derivatives[0]
+        return np.where(duals > 0.0, *sides) * duals
 
-    def evaluate(self, into: Into) -> Answer:
+    def evaluate(self) -> Answer:
         """The loss, its rounding, its curvature in b, and the sums of positive and negative duals.
 
         Then (1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second.
-        The array is n u.
+        The array is u.
         """
-        a, h = self.slopes, self.curvatures
-        counts = self.share if self.importances is None else self.importances * self.share
-        bends = np.divide((counts * a) ** 2, h, out=np.zeros(len(h)), where=h > 0.0)
-        conjugates = self.conjugate(a)[0], (counts * a * (self.at + self.b)).sum(), bends.sum()
+        a, moves, h = self.derivatives
+        bends = np.divide(moves**2, h, out=np.zeros(len(h)), where=h > 0.0)
+        conjugates = self.conjugate(a)[0], (moves * (self.at + self.b)).sum(), bends.sum()
         numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
-        cells = _room(into, self.n_columns)
-        self.add_rows(a, cells[:, None])
-        return np.array(numbers), cells
+        return np.array(numbers), self.correlations(a)
 
-    def along(self, into: Into, v: Any, db: float, steps: Sequence[float]) -> Answer:
+    def along(self, v: Any, db: float, steps: Sequence[float]) -> Answer:
         """The loss after each step along v, a row of a sparse matrix."""
         d = self.margins(v.toarray()[0])
         losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
         return np.array(losses), NOTHING
 
-    def gram(self, into: Into, features: NDArray[np.int64], stride: int) -> Answer:
-        """The Hessian of the intercept and ``features``: its upper triangle row by row.
+    def gram(self, features: Features, n_heads: int) -> Answer:
+        """The Hessian of the intercept and ``features``, the first of which are heads.
 
-        It uses one row of ``stride`` rows, with ``stride`` times its weight.
+        The array is its lower triangle, row by row.
         """
-        curvatures = np.zeros(self.n_rows)
-        curvatures[::stride] = stride * self.curvatures[::stride]
-        size = len(features) + 1
-        places = np.zeros(self.n_columns, np.int32)
-        places[features] = np.arange(1, size)
-        triangle = _room(into, size * (size + 1) // 2)
-        arguments = self.examples, curvatures, places, triangle, size
-        self._over_rows(lambda first: gram.add_gram(*arguments, first))
-        return NOTHING, triangle
+        n = len(features)
+        rows, places = CompactRows(self.n_rows, n, self.n_values), np.full(self.n_columns, -1)
+        places[features] = np.arange(n)
+        places, counts = places.astype(np.int32), np.zeros(n)
+        self.over_rows(lambda _: rows.copy(self.examples, places, counts))
+        H = hessian(self, rows, np.arange(n), n_heads, self.derivatives[2])
+        return NOTHING, H[np.tri(n + 1, dtype=bool)]
 
-    def product(self, into: Into, v: Any, vb: float) -> Answer:
+    def product(self, v: Any, vb: float) -> Answer:
         """The Hessian of the intercept and all features times vb and v, a row as in ``along``."""
-        r = self.curvatures * (self.margins(v.toarray()[0]) + vb)
-        cells = _room(into, self.n_columns)
-        cells += self.X.T @ r
-        return np.array([r.sum()]), cells
+        r = self.derivatives[2] * (self.margins(v.toarray()[0]) + vb)
+        return np.array([r.sum()]), self.X.T @ r
 
-    def diagonal(self, into: Into) -> Answer:
-        """The diagonal of the Hessian of the intercept and all features."""
-        cells = _room(into, self.n_columns)
-        cells += self.X.power(2).T @ self.curvatures
-        return np.array([self.curvatures.sum()]), cells
-
-    def sizes(self, into: Into) -> Answer:
+    def sizes(self) -> Answer:
         """The number of nonzeros of every feature, and then the sums of their squares."""
-        cells, X = _room(into, 2 * self.n_columns), self.X
-        for part, values in zip(np.split(cells, 2), (X.data != 0.0, X.data**2), strict=True):
-            part += np.bincount(X.indices, values, self.n_columns)
-        return NOTHING, cells
+        X = self.X
+        values = X.data != 0.0, X.data**2
+        counts = [np.bincount(X.indices, each, self.n_columns) for each in values]
+        return NOTHING, np.concatenate(counts)
 
-    def proof(self, into: Into, sides: tuple[float, float]) -> Answer:
+    def proof(self, sides: tuple[float, float]) -> Answer:
         """The loss, its rounding, and compensated sums of balanced duals, for the certificate.
 
         Then the sum of their conjugates, as ``conjugate_of`` returns it for the factor 1.
         """
-        duals, cells = self._balanced(sides), _room(into, self.n_columns, 2)
+        duals = self._balanced(sides)
         loss = self.value(self.margins(self.weights, compensated=True), self.b)
         numbers = np.array([*loss, *self._sides(duals), *self.conjugate(duals)])
-        return numbers, self.add_rows(duals, cells)
+        return numbers, self.compensated_sums(duals)
 
-    def conjugate_of(self, into: Into, sides: tuple[float, float], factor: float) -> Answer:
+    def conjugate_of(self, sides: tuple[float, float], factor: float) -> Answer:
         """(1/n) sum s_i l*(-factor a_i) of balanced duals, and its rounding."""
         return np.array(self.conjugate(self._balanced(sides), factor)), NOTHING
 
 
-def _room(into: Into, *shape: int) -> Vector:
-    return np.zeros(shape) if into is None else into
+def unpacked(triangle: Vector, size: int) -> Vector:
+    """The symmetric matrix with this lower triangle.
 
-
-def hessian_of(packed: Vector, room: Vector) -> Vector:
-    """The symmetric matrix whose upper triangle lies in ``packed`` row by row; in ``room``."""
-    n = math.isqrt(2 * len(packed))
-    matrix, upper = room[: n * n].reshape(n, n), np.tri(n, dtype=bool).T
-    matrix[upper] = packed
-    matrix.T[upper] = packed
+    >>> unpacked(np.array([1.0, 2.0, 3.0]), 2)
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    matrix, lower = np.empty((size, size)), np.tri(size, dtype=bool)
+    matrix[lower] = matrix.T[lower] = triangle
     return matrix
+
+
+def _rows_of(output: int, span: Any) -> Chunk:
+    """The rows of the blocks of a span, and the targets and importances of an output."""
+    return joined([Chunk(aligned(chunk).X, *targets[output]) for chunk, targets in span])
 
 
 def _plus(left: Answer, right: Answer) -> Answer:
@@ -195,18 +181,20 @@ def _tree_sum(
 def _sums_of_spans(
     output: OutputLoss, method: str, at: tuple[Any, float], options: dict[str, Any], spans: Any
 ) -> Answer:
-    """The sums of a method of ``BlockLoss`` over the blocks of ``spans``."""
+    """The sums of a method of ``SpanLoss`` over the blocks of ``spans``."""
     weights = at[0].toarray()[0]
 
     def answer_of(span: Any) -> Answer:
-        into, numbers = None, 0.0
-        for chunk, targets in span:
-            block = BlockLoss(output, chunk, targets, weights, at[1])
-            more, into = getattr(block, method)(into, **options)
-            numbers = numbers + more
-        return numbers, into
+        rows = SpanLoss(output, _rows_of(output.output, span), weights, at[1])
+        return getattr(rows, method)(**options)  # type: ignore[no-any-return]
 
     return _tree_sum(spans, answer_of)
+
+
+def _sample(output: int, rows: Features, features: Features, blocks: Any) -> Chunk:
+    """Some rows and columns of a block."""
+    chunk = reordered(_rows_of(output, blocks), rows)
+    return chunk._replace(X=chunk.X[:, features])
 
 
 class MeanOverBlocks:
@@ -222,14 +210,14 @@ class MeanOverBlocks:
         targets: Sequence[Future],
         output: OutputLoss,
     ) -> None:
-        self.blocks, self.output, facts = blocks, output, blocks.facts()
-        self.share, self.fit_intercept = 1.0 / output.total, output.fit_intercept
+        self.blocks, facts = blocks, blocks.facts()
+        self._set_output(output)
         self.n_rows, self.n_columns = facts.n_rows, facts.n_features
         # Each step asks all workers, so a problem over blocks never counts as small.
         self.n_values = np.inf
-        rows = [[*pair] for pair in zip(chunks, targets, strict=True)]
-        length = max(1, math.isqrt(len(rows)) // 2)
-        spans = [rows[k : k + length] for k in range(0, len(rows), length)]
+        self.rows = [[*pair] for pair in zip(chunks, targets, strict=True)]
+        length = max(1, math.isqrt(len(self.rows)) // 2)
+        spans = [self.rows[k : k + length] for k in range(0, len(self.rows), length)]
         # A task has a whole subtree of the tree of sums: about one task for each thread of the
         # workers, and more if a task would read too many values.
         n_values = length * max(tally.n_values for tally, _ in blocks.block_facts())
@@ -243,8 +231,35 @@ class MeanOverBlocks:
             for k in range(0, len(spans), n)
         ]
 
+    def _set_output(self, output: OutputLoss) -> None:
+        self.output, self.loss = output, output.loss
+        self.share, self.fit_intercept = 1.0 / output.total, output.fit_intercept
+
+    def of(self, output: OutputLoss) -> MeanOverBlocks:
+        """The mean loss of another output of the same rows."""
+        other = copy.copy(self)
+        other._set_output(output)
+        return other
+
+    @cached_property
+    def sizes(self) -> Vector:
+        """The number of nonzeros of every feature, and the sum of their squares."""
+        return self.sums("sizes", np.zeros(self.n_columns), 0.0)[1].reshape(2, -1)
+
+    def sample(self, rows: Features, features: Features) -> Chunk:
+        """Some rows and columns, by their numbers in order, on the client."""
+        ends = np.cumsum([tally.n_rows for tally, _ in self.blocks.block_facts()])
+        of_blocks = np.split(rows, np.searchsorted(rows, ends[:-1]))
+        futures = [
+            self.blocks.submitted(
+                "lazynet-sample", _sample, self.output.output, numbers - end, features, [block]
+            )
+            for numbers, end, block in zip(of_blocks, [0, *ends], self.rows, strict=False)
+        ]
+        return aligned(joined(self.blocks.gathered(futures)))
+
     def sums(self, method: str, weights: Vector, b: float, **options: Any) -> Answer:
-        """The sums of a method of ``BlockLoss`` over all rows, at these weights."""
+        """The sums of a method of ``SpanLoss`` over all rows, at these weights."""
         submitted, key = self.blocks.submitted, f"lazynet-{method.replace('_', '-')}"
         run = partial(_sums_of_spans, self.output, method, (sparse.csr_matrix(weights), b), options)
         sums = [submitted(key, run, spans, home=home) for spans, home in self.tasks]

@@ -23,9 +23,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.gram import Gram, descend
 from lazynet.kernels.objective import weight_sums
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
+from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import Compact
 from lazynet.penalties import ElasticNet
 
@@ -57,10 +59,23 @@ _LEAST_CURVATURE, _FLAT = 1e-10, 1e-3
 _LEAST_DAMPING, _MOST_HALVINGS, _ROUNDING = 1e-3, 30, 1e-14
 
 
-class NewtonSteps:
-    """Newton steps of one problem, each with the Hessian of a working set."""
+def hessian(
+    mean: MeanLoss, rows: CompactRows, chosen: Features, n_heads: int, curvatures: Vector
+) -> Vector:
+    """The Hessian of the intercept and the chosen columns of the rows; the first are heads."""
+    gram = Gram(rows, chosen.astype(np.int32), n_heads, mean.fit_intercept)
+    mean.over_rows(lambda first: gram.add(curvatures, first))
+    out = np.empty((len(chosen) + 1, len(chosen) + 1))
+    gram.read(out)
+    return out
 
-    name = "newton"
+
+class NewtonSteps:
+    """Newton steps of one problem, each with the Hessian of a working set.
+
+    Over blocks of rows, ``hessian``, ``squares``, ``evaluate`` and ``shortened`` are sums over the
+    blocks (lazynet/dask/newton.py).
+    """
 
     def __init__(
         self,
@@ -88,20 +103,23 @@ class NewtonSteps:
         chosen[joining] = True
         return np.flatnonzero(chosen)
 
-    def hessian(self, chosen: Features, curvatures: Vector) -> Vector:
+    def heads(self, chosen: Features) -> int:
+        """How many of the chosen features are heads."""
+        return int(np.count_nonzero(self.compact.frequencies[chosen] > HEAD))
+
+    def hessian(self, here: Iterate, chosen: Features) -> Vector:
         """The Hessian of the intercept and the chosen features."""
-        rows = self.mean.rows
-        heads = int(np.count_nonzero(self.compact.frequencies[chosen] > HEAD))
-        gram = Gram(rows, chosen.astype(np.int32), heads, self.mean.fit_intercept)
-        self.mean.over_rows(lambda first: gram.add(curvatures, first))
-        out = np.empty((len(chosen) + 1, len(chosen) + 1))
-        gram.read(out)
-        return out
+        assert self.mean.rows is not None, "a compact mean loss has compact rows"
+        return hessian(self.mean, self.mean.rows, chosen, self.heads(chosen), here.curvatures)
+
+    def squares(self, chosen: Features) -> Vector:
+        """The diagonal of the Hessian where every curvature is 1."""
+        return self.compact.squares[chosen]
 
     def model_minimum(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
         """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
         mean, penalty = self.mean, self.penalty
-        H = self.hessian(chosen, here.curvatures)
+        H = self.hessian(here, chosen)
         bend, border = H[0, 0], H[0, 1:].copy()
         old, slopes = here.weights[chosen], here.correlations[chosen]
         H = np.ascontiguousarray(H[1:, 1:])
@@ -109,7 +127,7 @@ class NewtonSteps:
         largest = mean.loss.curvature or 1.0
         if self.damping or here.bend < _FLAT * largest or not diagonal.all():
             # The curvature may vanish where the loss is a line.
-            steepest = largest * self.compact.squares[chosen]
+            steepest = largest * self.squares(chosen)
             diagonal = np.maximum(diagonal, _LEAST_CURVATURE * steepest) + self.damping * steepest
             bend += self.damping * largest
         np.fill_diagonal(H, diagonal)
@@ -138,34 +156,40 @@ class NewtonSteps:
         wanted = _SHARE_OF_TARGET * self.target / max(float(np.abs(weights).sum()), 1e-3)
         return max(wanted, _SHARE_OF_VIOLATION * float(violation.max(initial=0.0)))
 
+    def evaluate(self, weights: Vector, intercept: float) -> Iterate:
+        """The iterate of these weights, without a gap."""
+        return at(self.mean, self.penalty, weights, intercept)
+
     def move(self, here: Iterate) -> tuple[Iterate, float | None, float]:
         """One Newton step: the next iterate, the change of b, and d'Hd.
 
         The change of b is None if the step is shortened.
         """
-        mean, penalty = self.mean, self.penalty
         chosen = self.working_set(here)
         new, db, moved = self.model_minimum(here, chosen)
         weights = here.weights.copy()
         weights[chosen] = new
-        margins = mean.margins(weights)
-        there = of_margins(mean, penalty, weights, margins, here.intercept + db)
-        rounding = _ROUNDING * abs(here.objective)
-        if there.objective <= here.objective + rounding:
+        there = self.evaluate(weights, here.intercept + db)
+        if there.objective <= here.objective + _ROUNDING * abs(here.objective):
             self.damping = 0.1 * self.damping if self.damping > _LEAST_DAMPING else 0.0
             return there, db, moved
         self.damping = max(10.0 * self.damping, _LEAST_DAMPING)
+        return self.shortened(here, there, db), None, moved
+
+    def shortened(self, here: Iterate, there: Iterate, db: float) -> Iterate:
+        """The best iterate between the two, ``here`` if none is better."""
         length, best = 1.0, here
+        away, moved = there.weights - here.weights, there.margins - here.margins
         for _ in range(_MOST_HALVINGS):
             length *= 0.5
-            between = here.weights + length * (weights - here.weights)
-            m = here.margins + length * (margins - here.margins)
-            there = of_margins(mean, penalty, between, m, here.intercept + length * db)
+            between, b = here.weights + length * away, here.intercept + length * db
+            margins = here.margins + length * moved
+            there = of_margins(self.mean, self.penalty, between, margins, b)
             if best is not here and there.objective >= best.objective:
                 break
             if there.objective < best.objective:
                 best = there
-        return best, None, moved
+        return best
 
     def step(self, here: Iterate) -> Iterate:
         """The iterate after one step, with a gap: by the duals of the model if these promise it."""
@@ -201,7 +225,7 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
     """The numbers of n rows, one out of each run of rows, at a place that changes without a period.
 
     >>> sampled_rows(10, 3)
-    array([1, 3, 9])
+    array([0, 5, 9])
     """
     run = np.arange(n, dtype=np.uint64)
     place = run * np.uint64(0x9E3779B97F4A7C15)
@@ -211,8 +235,8 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
     return ends[:-1] + (place % (ends[1:] - ends[:-1]).astype(np.uint64)).astype(np.int64)
 
 
-def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> Iterate:
-    """The minimum of a sample of the rows, as an iterate of all rows.
+def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vector, float]:
+    """About the weights and the intercept at the minimum of a sample of the rows.
 
     The search on the sample ends where a Gram matrix of the working set does not pay.
     """
@@ -233,4 +257,4 @@ def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> Iterate:
             break
     weights = np.zeros(mean.n_columns)
     weights[sample.features] = now.weights
-    return proved(mean, penalty, at(mean, penalty, weights, now.intercept))
+    return weights, now.intercept

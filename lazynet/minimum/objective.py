@@ -305,14 +305,11 @@ def certify(
     >>> found.objective, round(found.dual_objective, 9), found.gap < 1e-12
     (2.5, 2.5, True)
     """
-    left_over = mean.balance(duals)
-    l1, l2 = penalty.l1, penalty.l2
+    lost_balance = mean.share * abs(mean.balance(duals))
     if sums is None:
         margins = mean.margins(weights, compensated=True)
         loss, lost = mean.value(margins, intercept)
-        largest, squared, lost_squares = kernel.excess(
-            mean.compensated_sums(duals), mean.share, l1, 0.0
-        )
+        excess = kernel.excess(mean.compensated_sums(duals), mean.share, penalty.l1, 0.0)
     else:
         loss, lost = mean.value(sums.margins, intercept, sums.margin_sizes)
         wrong = 0.0
@@ -321,7 +318,31 @@ def certify(
             # magnitudes, which is at most max |a_i| max |x_ij|.
             steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
             wrong = _UNIT * (mean.n_rows + 4.0) * steepest
-        largest, squared, lost_squares = kernel.excess(sums.correlations[:, None], 1.0, l1, wrong)
+        excess = kernel.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
+    return certificate_of(
+        penalty, weights, intercept, (loss, lost), lost_balance, excess,
+        lambda factor: mean.conjugate(duals, factor), checked=checked,
+    )  # fmt: skip
+
+
+def certificate_of(
+    penalty: ElasticNet,
+    weights: Vector,
+    intercept: float,
+    value: tuple[float, float],
+    lost_balance: float,
+    excesses: tuple[float, float, float],
+    conjugate_of: Callable[[float], tuple[float, float]],
+    *,
+    checked: bool = True,
+) -> Certificate:
+    """The certificate from sums over all rows.
+
+    ``value`` and ``conjugate_of`` are as in ``MeanLoss``, ``excesses`` are those of the duals
+    (kernels/sums.pyx), and ``lost_balance`` is |(1/n) sum s_i a_i|.
+    """
+    l1, l2 = penalty.l1, penalty.l2
+    (loss, lost), (largest, squared, lost_squares) = value, excesses
     objective = loss + penalty.of_sums(*weight_sums(weights))
     # Two dual points: the duals, and the duals scaled into the box of the l1 penalty.
     within = min(1.0, l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0
@@ -330,10 +351,10 @@ def certify(
         excess, lost_excess = 0.0, 0.0
         if factor > within:
             excess, lost_excess = squared / (2.0 * l2), lost_squares / (2.0 * l2)
-        conjugate, lost_conjugate = mean.conjugate(duals, factor)
+        conjugate, lost_conjugate = conjugate_of(factor)
         doubt = lost_excess + lost_conjugate + _SLACK * (abs(conjugate) + excess)
         dual = max(dual, -conjugate - excess - (doubt if checked else 0.0))
     lost += _SLACK * (abs(loss) + abs(objective))
-    lost += mean.share * abs(left_over) * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
+    lost += lost_balance * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
     gap = objective - dual + (lost if checked else 0.0)
     return Certificate(float(objective), float(dual), float(gap))

@@ -111,7 +111,8 @@ class Search:
         if self.name == "gram" and not (cold and not self.pays(self._likely(last))):
             start = last
             if cold and self.compact.mean.n_rows >= 2 * LEAST_SAMPLE:
-                start = start_on_sample(self.gram, last, self.pays)
+                mean, begin = self.compact.mean, start_on_sample(self.gram, last, self.pays)
+                start = proved(mean, self.penalty, at(mean, self.penalty, *begin))
             if self.pays(self.gram.working_set(start)):
                 return self.gram.step(start)
         goes_on = self.name == "ascent" or self._is_dense(last)
