@@ -17,7 +17,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Columns
 from lazynet.losses import get_loss
-from lazynet.minimum.gram import LEAST_SAMPLE
+from lazynet.minimum.gram import LEAST_SAMPLE, sampled_rows
 from lazynet.minimum.objective import MeanLoss, certify
 from lazynet.penalties import ElasticNet
 from on_dask.rows import estimators, problem
@@ -139,6 +139,20 @@ def test_a_sample_has_the_rows_of_its_numbers(client, monkeypatch):
     monkeypatch.setattr(newton, "VALUES_OF_A_TASK", 7)
     n_values = int(mean.sizes[0][features].sum() / 1500 * len(rows))
     assert np.array_equal(every.sample(rows, chosen).mean.y, y[rows[:: n_values // 7 + 1]])
+
+
+@pytest.mark.parametrize("over_blocks", [False, True])
+def test_no_row_of_the_sample_has_weight(client, over_blocks):
+    """The search begins at zero weights, on one machine and over blocks."""
+    X, y, _ = problem(7, 2 * LEAST_SAMPLE)
+    weights = np.ones(len(y))
+    weights[sampled_rows(len(y), LEAST_SAMPLE)] = 0.0
+    if over_blocks:
+        parts = delayed_parts(parts_of(CUTS, X, y, weights))
+        model = lazynet.dask.DualNetClassifier(l1=1e-3).fit(parts, client=client)
+    else:
+        model = lazynet.DualNetClassifier(l1=1e-3, random_state=0).fit(X, y, weights)
+    assert model.duality_gap_ <= 1e-4 * np.log(2.0)
 
 
 def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
