@@ -23,7 +23,7 @@ from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_s
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
 from lazynet.minimum.objective import Certificate, MeanLoss, certificate_of
-from lazynet.minimum.screening import Compact, compact
+from lazynet.minimum.screening import LEAST_WEIGHT, Compact, compact
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -46,11 +46,13 @@ class AllFeatures(Compact):
 
     mean: MeanOverBlocks  # type: ignore[assignment]
 
-    def sample(self, rows: Features, chosen: NDArray[np.bool_]) -> Compact:
-        """Some rows and some features, in this process; not more values than a task visits."""
+    def sample(self, rows: Features, chosen: NDArray[np.bool_]) -> Compact | None:
+        """Some rows and features, in this process; not more values than a task visits."""
         features, mean = np.flatnonzero(chosen), self.mean
         fewer = int(self.frequencies[features].sum() * len(rows)) // VALUES_OF_A_TASK + 1
         part = mean.sample(rows[::fewer], features)
+        if part.weight is not None and mean.share * part.weight.sum() < LEAST_WEIGHT:
+            return None
         sampled = MeanLoss(
             as_examples(*part), part.y, part.weight, mean.loss, fit_intercept=mean.fit_intercept
         )

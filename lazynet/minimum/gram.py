@@ -238,12 +238,15 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
 def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vector, float]:
     """About the weights and the intercept at the minimum of a sample of the rows.
 
-    The search on the sample ends where a Gram matrix of the working set does not pay.
+    The search on the sample ends where a Gram matrix of the working set does not pay.  A sample of
+    little weight is not searched.
     """
     compact, penalty, mean = steps.compact, steps.penalty, steps.mean
     n = max(LEAST_SAMPLE, int(_SHARE * mean.n_rows))
     chosen = np.abs(here.correlations) > _JOIN_SAMPLE * penalty.l1
     sample = compact.sample(sampled_rows(mean.n_rows, n), chosen)
+    if sample is None:
+        return here.weights, here.intercept
     inner = NewtonSteps(sample, penalty, 0.0, steps.at_zero, sampled=True)
     now = at(sample.mean, penalty, here.weights[sample.features], here.intercept)
     for number in range(_MOST_SAMPLED):

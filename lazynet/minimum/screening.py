@@ -23,6 +23,8 @@ Vector = NDArray[np.float64]
 _SURE = 1.0 - 1e-9
 # Of so few features all are kept.
 _FEW = 256
+#: A sample of rows with a smaller share of sum s_i tells little of the minimum.
+LEAST_WEIGHT = 0.01
 
 
 @dataclass(frozen=True)
@@ -51,15 +53,17 @@ class Compact:
         out[self.features] = weights
         return out
 
-    def sample(self, rows: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Compact:
-        """The same with some of the rows, and some of the features."""
+    def sample(self, rows: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Compact | None:
+        """The same with some of the rows and of the features; None if the rows weigh little."""
         mean = self.mean
+        importances = None if mean.importances is None else mean.importances[rows]
+        if importances is not None and mean.share * importances.sum() < LEAST_WEIGHT:
+            return None
         assert mean.rows is not None, "a compact mean loss has compact rows"
         places = np.where(chosen, np.cumsum(chosen, dtype=np.int32) - 1, -1).astype(np.int32)
         copied = CompactRows(len(rows), int(chosen.sum()), mean.rows.values_of(rows))
         copied.copy_some(mean.rows, rows, places)
         y = np.ascontiguousarray(mean.y[rows])
-        importances = None if mean.importances is None else mean.importances[rows]
         options = {"fit_intercept": mean.fit_intercept, "rows": copied}
         sample = MeanLoss(_targets(y, importances), y, importances, mean.loss, **options)
         return Compact(sample, np.flatnonzero(chosen), self.frequencies[chosen])

@@ -14,12 +14,22 @@ import lazynet
 import lazynet.dask
 from lazynet.dask import newton, sums
 from lazynet.data.arrays import as_examples
+from lazynet.data.chunks import Chunk
+from lazynet.data.targets import Columns
 from lazynet.losses import get_loss
+from lazynet.minimum.gram import LEAST_SAMPLE, sampled_rows
 from lazynet.minimum.objective import MeanLoss, certify
 from lazynet.penalties import ElasticNet
 from on_dask.rows import estimators, problem
 
 CUTS = [5, 400, 900]
+
+
+def targets_of_chunk(chunk):
+    """The targets of a block."""
+    return Columns(chunk.y, chunk.weight)
+
+
 SETTINGS = [
     ("two classes", dict(l1=1e-3, l2=1e-3)),
     ("two classes", dict(l1=1e-3, l2=0.0, class_weight="balanced")),
@@ -78,23 +88,71 @@ def test_tiny_gaps_without_l2(client, kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "columns"),
-    [("two classes", 10), ("classes", newton._MOST_COLUMNS), ("numbers", newton._MOST_COLUMNS)],
+    ("kind", "columns", "n_rows"),
+    [
+        ("two classes", 10, 1500),
+        ("classes", newton._MOST_COLUMNS, 1500),
+        ("numbers", newton._MOST_COLUMNS, 1500),
+        ("weights", newton._MOST_COLUMNS, 2 * LEAST_SAMPLE),
+    ],
 )
-def test_any_number_of_workers_gives_the_same_bits(clients, monkeypatch, kind, columns):
-    """The blocks decide the bits, by a Hessian and by products with it."""
+def test_any_number_of_workers_gives_the_same_bits(clients, monkeypatch, kind, columns, n_rows):
+    """The blocks decide the bits, by a Hessian and by products with it, also after a sample."""
     monkeypatch.setattr(newton, "_MOST_COLUMNS", columns)
-    X, y, _ = problem(1, 1500, kind=kind)
+    X, y, weights = problem(1, n_rows, kind=kind)
+    sampled, sample = [], sums.MeanOverBlocks.sample
+
+    def counts(self, rows, features):
+        sampled.append(len(rows))
+        return sample(self, rows, features)
+
+    monkeypatch.setattr(sums.MeanOverBlocks, "sample", counts)
     found = [
         estimators(lazynet.dask, kind, True)(l1=1e-2, l2=1e-3).fit(
-            delayed_parts(parts_of(CUTS, X, y)), client=client
+            delayed_parts(parts_of(CUTS, X, y, weights)), client=client
         )
         for client in clients.values()
     ]
+    assert sampled == [LEAST_SAMPLE] * (len(found) if n_rows >= 2 * LEAST_SAMPLE else 0)
     for other in found[1:]:
         assert np.array_equal(other.coef_, found[0].coef_)
         assert np.array_equal(other.intercept_, found[0].intercept_)
         assert np.array_equal(other.duality_gap_, found[0].duality_gap_)
+
+
+def test_a_sample_has_the_rows_of_its_numbers(client, monkeypatch):
+    """Rows and columns of every block, in order; fewer rows if they have too many values."""
+    X, y, weights = problem(6, 1500, kind="weights")
+    blocks = lazynet.dask.Blocks(delayed_parts(parts_of(CUTS, X, y, weights)), client=client)
+    blocks.facts()
+    targets = blocks.prepared(targets_of_chunk)
+    rows, features = np.array([0, 4, 5, 401, 402, 1499]), np.array([0, 3, 7])
+    output = sums.OutputLoss(0, get_loss("squared_error"), True, float(weights[rows].sum()))
+    mean = sums.MeanOverBlocks(blocks, blocks.futures, targets, output)
+    found = mean.sample(rows, features)
+    assert np.array_equal(found.X.toarray(), X[rows][:, features].toarray())
+    assert np.array_equal(found.y, y[rows])
+    assert np.array_equal(found.weight, weights[rows])
+    every = newton.AllFeatures(mean, np.arange(X.shape[1]), mean.sizes[0] / 1500)
+    chosen = np.isin(np.arange(X.shape[1]), features)
+    assert np.array_equal(every.sample(rows, chosen).mean.y, y[rows])
+    monkeypatch.setattr(newton, "VALUES_OF_A_TASK", 7)
+    n_values = int(mean.sizes[0][features].sum() / 1500 * len(rows))
+    assert np.array_equal(every.sample(rows, chosen).mean.y, y[rows[:: n_values // 7 + 1]])
+
+
+@pytest.mark.parametrize("over_blocks", [False, True])
+def test_no_row_of_the_sample_has_weight(client, over_blocks):
+    """The search begins at zero weights, on one machine and over blocks."""
+    X, y, _ = problem(7, 2 * LEAST_SAMPLE)
+    weights = np.ones(len(y))
+    weights[sampled_rows(len(y), LEAST_SAMPLE)] = 0.0
+    if over_blocks:
+        parts = delayed_parts(parts_of(CUTS, X, y, weights))
+        model = lazynet.dask.DualNetClassifier(l1=1e-3).fit(parts, client=client)
+    else:
+        model = lazynet.DualNetClassifier(l1=1e-3, random_state=0).fit(X, y, weights)
+    assert model.duality_gap_ <= 1e-4 * np.log(2.0)
 
 
 def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
@@ -121,9 +179,6 @@ def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
 def test_the_hessian_and_its_products_are_those_of_all_rows():
     """Any division of the tree of sums into tasks gives the same bits."""
     X, y, _ = problem(3, 1000, kind="numbers")
-    from lazynet.data.chunks import Chunk
-    from lazynet.data.targets import Columns
-
     output = sums.OutputLoss(0, get_loss("squared_error"), True, 1000.0)
     wide = np.hstack([np.ones((1000, 1)), X.toarray()])
     wanted, n_spans = wide.T @ wide / 1000.0, 7
