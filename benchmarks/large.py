@@ -61,8 +61,8 @@ def generated(rows: int, seed: int = 0) -> tuple[Any, Any]:
     """Rows of about unit length with skewed features, and labels from a planted model.
 
     >>> X, y = generated(50)
-    >>> X.shape, X.dtype, X.has_canonical_format, sorted(set(y))
-    ((50, 359000), dtype('float32'), True, [-1.0, 1.0])
+    >>> X.shape, X.dtype, X.has_canonical_format, np.unique(y)
+    ((50, 359000), dtype('float32'), True, array([-1.,  1.]))
     """
     generator = np.random.default_rng(seed)
     order = generator.permutation(FEATURES).astype(np.int32)

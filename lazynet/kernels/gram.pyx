@@ -251,17 +251,14 @@ def descend(
                 largest = change
                 if not change > accuracy:
                     break
-            if n_visited > PATIENCE:
-                break
-            if not change > accuracy:
-                everywhere = True
-                continue
-            everywhere = False
-            if not flips and sweep >= rest:
+            everywhere = not change > accuracy
+            if not everywhere and not flips and sweep >= rest:
                 n_visited += _settle(
                     &hessian[0, 0], n, &weights[0], &slopes[0], l1, l2, accuracy, room, loops
                 )
                 everywhere, rest = True, sweep + 2
+            if n_visited > PATIENCE:
+                break
     free(room)
     return largest, sweep
 
