@@ -93,8 +93,20 @@ def checked_rows(
         )
     X, *rest = checked if isinstance(checked, tuple) else (checked,)
     if for_training and not given_sparse:
-        X = sparse.csr_matrix(X)
+        X = _rows_of(X)
     return X, *rest
+
+
+def _rows_of(X: NDArray[Any]) -> sparse.csr_matrix:
+    """The rows of a dense array; those of an array without zeros share its values."""
+    n_rows, n_columns = X.shape
+    if not X.size or not X.flags.c_contiguous or np.count_nonzero(X) < X.size:
+        return sparse.csr_matrix(X)
+    # SciPy would look for zeros in several passes, and copy.
+    index = np.int32 if X.size < 2**31 else np.int64
+    columns = np.tile(np.arange(n_columns, dtype=index), n_rows)
+    starts = np.arange(n_rows + 1, dtype=index) * n_columns
+    return csr_around(X.shape, X.reshape(-1), columns, starts)
 
 
 def _holds_texts(X: Any) -> bool:
