@@ -95,7 +95,7 @@ cdef class WorkingSet(Columns):
             self.weights[column] = self.norms[column] = 0.0
             begin, stop = self.first[column], self.first[column + 1]
             for at in range(begin, stop):
-                row = self.rows[at] if stop - begin < self.n_rows else at - begin
+                row = self.rows[at] if self.compact.columns != NULL else at - begin
                 self.norms[column] += (
                     self.share * importance_of(self.examples, row)
                     * self.values[at] * self.values[at]
