@@ -175,8 +175,8 @@ def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """A contiguous, aligned array of this type: ``array`` itself if possible, else a copy."""
     if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
         return array
-    # A long double that is too large becomes infinite, and the caller refuses infinity.
-    with np.errstate(over="ignore"):
+    # A long double that is too large becomes infinite, and the caller refuses infinity and NaN.
+    with np.errstate(over="ignore", invalid="ignore"):
         return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
