@@ -14,6 +14,7 @@ from collections import defaultdict
 from importlib.util import find_spec
 
 import pytest
+import sklearn
 from hypothesis import HealthCheck, settings
 
 # Problems are drawn from many parts, and shared machines are slow at times.
@@ -36,8 +37,18 @@ QUICK_CASES = 3
 MAY_SKIP = {
     **{
         f"{peer} is not installed": "the study runs in an environment with another NumPy"
-        for peer in ("adelie", "celer", "cyanure", "liblinear", "skglm")
+        for peer in (
+            "adelie",
+            "celer",
+            "cyanure",
+            "glum",
+            "liblinear",
+            "R or glmnet",
+            "skein_glm",
+            "skglm",
+        )
     },
+    f"not in scikit-learn {sklearn.__version__}": "a later version brings the solver",
     "needs localedef and the sources of a locale": "the system has none",
     "other libraries have other bits on this machine": "digests are of two kinds of machine",
     "fewer than two processors are free": "the time of two threads cannot be measured",
