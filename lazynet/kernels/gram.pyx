@@ -180,19 +180,20 @@ cdef class Gram:
         cdef Py_ssize_t i, j
         cdef double value
         check_cells(out, self.size + 1, self.size + 1, "out")
-        for j in range(self.size + 1):
-            out[0, j] = out[j, 0] = self.border[j]
-        for i in range(self.size):
-            for j in range(i + 1):
-                if i < self.n_heads:
-                    value = self.of_heads[i * self.width + j]
-                elif j < self.n_heads:
-                    value = self.of_both[(i - self.n_heads) * self.width + j]
-                else:
-                    value = self.of_tails[(i - self.n_heads) * self.n_tails + j - self.n_heads]
-                    if i != j:
-                        value += self.of_tails[(j - self.n_heads) * self.n_tails + i - self.n_heads]
-                out[i + 1, j + 1] = out[j + 1, i + 1] = value
+        with nogil:
+            for j in range(self.size + 1):
+                out[0, j] = out[j, 0] = self.border[j]
+            for i in range(self.size):
+                for j in range(i + 1):
+                    if i < self.n_heads:
+                        value = self.of_heads[i * self.width + j]
+                    elif j < self.n_heads:
+                        value = self.of_both[(i - self.n_heads) * self.width + j]
+                    else:
+                        value = self.of_tails[(i - self.n_heads) * self.n_tails + j - self.n_heads]
+                        if i != j:
+                            value += self.of_tails[(j - self.n_heads) * self.n_tails + i - self.n_heads]
+                    out[i + 1, j + 1] = out[j + 1, i + 1] = value
 
 
 def descend(

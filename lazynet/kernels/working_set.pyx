@@ -82,24 +82,27 @@ cdef class WorkingSet(Columns):
                 break
             self.is_member[feature] = NEW
         self.modelled, self.size = False, 0
-        for column in range(self.n_columns):
-            if self.is_member[column] == NEW and refused >= 0:
-                self.is_member[column] = False
-            if not self.is_member[column]:
-                continue
-            self.members[self.size] = <int32_t> column
-            self.size += 1
-            if self.is_member[column] != NEW:
-                continue
-            self.is_member[column] = True
-            self.weights[column] = self.norms[column] = 0.0
-            begin, stop = self.first[column], self.first[column + 1]
-            for at in range(begin, stop):
-                row = self.rows[at] if self.compact.columns != NULL else at - begin
-                self.norms[column] += (
-                    self.share * importance_of(self.examples, row)
-                    * self.values[at] * self.values[at]
-                )
+        self.busy = True
+        with nogil:
+            for column in range(self.n_columns):
+                if self.is_member[column] == NEW and refused >= 0:
+                    self.is_member[column] = False
+                if not self.is_member[column]:
+                    continue
+                self.members[self.size] = <int32_t> column
+                self.size += 1
+                if self.is_member[column] != NEW:
+                    continue
+                self.is_member[column] = True
+                self.weights[column] = self.norms[column] = 0.0
+                begin, stop = self.first[column], self.first[column + 1]
+                for at in range(begin, stop):
+                    row = self.rows[at] if self.compact.columns != NULL else at - begin
+                    self.norms[column] += (
+                        self.share * importance_of(self.examples, row)
+                        * self.values[at] * self.values[at]
+                    )
+        self.busy = False
         if refused >= 0:
             raise ValueError(
                 f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
