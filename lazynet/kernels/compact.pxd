@@ -26,25 +26,33 @@ cdef class CompactRows:
     ) noexcept nogil
 
 
-cdef inline double dot_of_row(CompactRows rows, Py_ssize_t row, const double* w) noexcept nogil:
-    """x_i.w"""
-    cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
-    cdef const double* x = rows.values
-    cdef const int32_t* j = rows.columns
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    if j == NULL:
-        return rows.row_loops.full_dot(w, x + k, stop - k)
+cdef inline double dot_of_nonzeros(
+    const double* x, const int32_t* j, Py_ssize_t n, const double* w
+) noexcept nogil:
+    """sum_k x_k w_jk"""
     # Four sums side by side: one would wait for the addition before it.
-    while k + 4 <= stop:
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef Py_ssize_t k = 0
+    while k + 4 <= n:
         a += x[k] * w[j[k]]
         b += x[k + 1] * w[j[k + 1]]
         c += x[k + 2] * w[j[k + 2]]
         d += x[k + 3] * w[j[k + 3]]
         k += 4
-    while k < stop:
+    while k < n:
         a += x[k] * w[j[k]]
         k += 1
     return (a + b) + (c + d)
+
+
+cdef inline double dot_of_row(CompactRows rows, Py_ssize_t row, const double* w) noexcept nogil:
+    """x_i.w"""
+    cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
+    cdef const double* x = rows.values
+    cdef const int32_t* j = rows.columns
+    if j == NULL:
+        return rows.row_loops.full_dot(w, x + k, stop - k)
+    return dot_of_nonzeros(x + k, j + k, stop - k, w)
 
 
 cdef inline void add_row(

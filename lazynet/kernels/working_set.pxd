@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .columns cimport Columns
+from .compact cimport dot_of_nonzeros
 
 
 cdef class WorkingSet(Columns):
@@ -62,21 +63,10 @@ cdef inline double dot_column(
     """sum_i x_ij v_i"""
     cdef const double* x = of.values + of.first[column]
     cdef const int32_t* rows = of.rows + of.first[column]
-    cdef Py_ssize_t k = 0, length = of.first[column + 1] - of.first[column]
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef Py_ssize_t length = of.first[column + 1] - of.first[column]
     if length == of.n_rows:
         return of.compact.row_loops.full_dot(x, vector, length)
-    # Four sums side by side: one would wait for the addition before it.
-    while k + 4 <= length:
-        a += x[k] * vector[rows[k]]
-        b += x[k + 1] * vector[rows[k + 1]]
-        c += x[k + 2] * vector[rows[k + 2]]
-        d += x[k + 3] * vector[rows[k + 3]]
-        k += 4
-    while k < length:
-        a += x[k] * vector[rows[k]]
-        k += 1
-    return (a + b) + (c + d)
+    return dot_of_nonzeros(x, rows, length, vector)
 
 
 cdef inline void add_column(
