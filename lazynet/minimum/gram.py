@@ -203,17 +203,13 @@ class NewtonSteps:
             u = here.proof_correlations
             there = replace(there, gap=gap, proof=here.proof, proof_correlations=u)
         if db is not None and self.target > 0.0:
-            counts = mean.share if mean.importances is None else mean.share * mean.importances
-            bends = np.divide(
-                here.curvatures, counts, out=np.zeros(mean.n_rows), where=counts > 0.0
-            )
+            counts, bends = mean.counts, np.zeros(mean.n_rows)
+            np.divide(here.curvatures, counts, out=bends, where=np.greater(counts, 0.0))
             moved = there.margins - here.margins + db
             duals = mean.loss.into_domain(here.duals - bends * moved, mean.y)
             # What the bound loses against that of the own duals, by the loss alone.
             value = there.objective - self.penalty.of_sums(*weight_sums(there.weights))
-            # A product of NumPy would start the threads of its library.
-            predictions = there.margins + there.intercept
-            inner = float(np.einsum("i,i->", mean.weighted(duals), predictions))
+            inner = mean.inner(duals, there.margins + there.intercept)
             if value + mean.conjugate(duals)[0] + inner <= self.target:
                 there = proved(mean, self.penalty, there, duals)
                 if there.gap <= self.target:

@@ -130,9 +130,9 @@ def proved(
         mean.balance(duals)
     u, conjugate = mean.correlations(duals), None
     if own and not mean.fit_intercept and mean.loss.curvature is not None:
-        # l*(-a) = -a p - l(p) at a = -l'(p).  A product of NumPy would start threads.
-        inner = float(np.einsum("i,i->", mean.weighted(duals), here.margins))
-        conjugate = penalty.of_sums(*weight_sums(here.weights)) - here.objective - inner
+        # l*(-a) = -a p - l(p) at a = -l'(p).
+        conjugate = penalty.of_sums(*weight_sums(here.weights)) - here.objective
+        conjugate -= mean.inner(duals, here.margins)
     gap = here.objective - _dual(mean, penalty, duals, u, conjugate)
     if own:
         here = replace(here, correlations=u)

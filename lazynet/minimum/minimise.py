@@ -157,8 +157,6 @@ class Minimiser:
         self.far_targets = bool(fit_intercept and not mean.loss.margin and away < _FAR * largest)
         self.weights = np.zeros(mean.n_columns)
         self.duals = mean.balanced_slopes(np.zeros(mean.n_rows), self.intercept)
-        # u of the duals at zero weights, once it is known.
-        self._correlations: Vector | None = None
         # The rows of the last search, the least l1 for which they are right, and where it ended.
         self._compact: Compact | None = None
         self._least_l1 = np.inf
@@ -174,8 +172,7 @@ class Minimiser:
     def largest_l1(self) -> float:
         """An l1 at which every weight is 0; for a smooth loss the least such l1."""
         duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept_at_zero)
-        correlations = self._correlations = self.mean.correlations(duals)
-        largest = float(np.abs(correlations).max(initial=0.0))
+        largest = float(np.abs(self.mean.correlations(duals)).max(initial=0.0))
         if not np.isfinite(largest):
             raise FloatingPointError(
                 "the slopes at zero weights overflowed: no l1 is large enough. Scale the features "

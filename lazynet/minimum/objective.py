@@ -132,10 +132,19 @@ class MeanLoss:
         code, epsilon = self.loss.code, self.loss.epsilon
         return kernel.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
 
+    @property
+    def counts(self) -> Vector | float:
+        """s_i / n of every row; one number where all rows count the same."""
+        return self.share if self.importances is None else self.share * self.importances
+
     def weighted(self, numbers: Vector) -> Vector:
         """s_i / n times a number of each row."""
-        counts = self.share if self.importances is None else self.share * self.importances
-        return numbers * counts
+        return numbers * self.counts
+
+    def inner(self, duals: Vector, predictions: Vector) -> float:
+        """(1/n) sum s_i a_i p_i, in plain arithmetic."""
+        # A product of vectors by NumPy would start the threads of its library.
+        return float(np.einsum("i,i->", self.weighted(duals), predictions))
 
     def sum_of(self, duals: Vector) -> float:
         """sum s_i a_i, in plain arithmetic."""

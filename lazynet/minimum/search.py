@@ -11,6 +11,7 @@ An *epoch* of a search visits all rows at least once.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,13 +61,18 @@ class Search:
         self.smooth, self.at_zero = mean.loss.curvature is not None, at_zero
         self.gram = NewtonSteps(compact, penalty, target, at_zero)
         self._use_columns()
-        self.ascent = Ascent(mean, penalty, generator)
+        self.generator, self.mean = generator, mean
         # Columns cannot number so many rows.
         self.many = mean.n_rows > MOST_ROWS
         large = mean.n_values > SMALL and penalty.l2 > 0.0
         self.ascents_left = _EPOCHS_OF_ASCENT if large else 0
         #: the method of the last epoch: one of ``SOLVERS``
         self.name = "gram" if self.smooth else "columns"
+
+    @cached_property
+    def ascent(self) -> Ascent:
+        """Dual ascent; most searches need none, and its start visits all rows and features."""
+        return Ascent(self.mean, self.penalty, self.generator)
 
     def _use_columns(self, known_gap: float = np.inf) -> None:
         arguments = self.columns, self.penalty, self.target, self.at_zero
