@@ -303,7 +303,7 @@ def content(document: Mapping[str, Any]) -> Content:
             Table(["", "minimum", OURS.name, *names], weights),
             "\n".join(["## Failed", "", *failed]) if failed else "",
         ],
-        [Dots("Seconds to the minimum", "times as long as DualNet", dots, across=1.0)],
+        [Dots("Other programs to the minimum", "times as long as DualNet", dots, across=1.0)],
         width=8.0,
     )
 

@@ -42,6 +42,10 @@ _STYLES: tuple[dict[str, Any], ...] = (
     dict(color=DARK, marker="P", linestyle=":", markerfacecolor="white"),
     dict(color=RUST, marker="o", linestyle=":", markerfacecolor="white"),
     dict(color=SAND, marker="*", linestyle="-."),
+    dict(color=LIGHT, marker="h", linestyle="--", markerfacecolor="white"),
+    dict(color="black", marker="<", linestyle="-."),
+    dict(color=GREY, marker=">", linestyle=":", markerfacecolor="white"),
+    dict(color=DARK, marker="p", linestyle="--"),
 )
 #: Names that begin like this have the look of lazynet.
 OURS = ("lazynet", "clock", "lazy, clock")
