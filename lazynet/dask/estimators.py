@@ -216,7 +216,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         if units is None:
             warnings = certified.warnings_of_sizes(n_nonzeros, squares, facts.n_rows)
 
-        def minimiser_of(number: int, generator: np.random.RandomState) -> MinimiserOnSums:
+        def minimiser_of(number: int, seed: int) -> MinimiserOnSums:
             total, total_y = map(float, sums[number])
             output = OutputLoss(number, p.loss, p.fit_intercept, total)
             # The best intercept of zero weights for most losses, and near it for the others.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -33,7 +34,7 @@ from lazynet.minimum.minimise import (
 )
 from lazynet.parameters import Flag, NonNegative, Positive, PositiveInt, Threads, Verbosity
 from lazynet.training.automatic import Choices, choose_penalty
-from lazynet.training.settings import Seed, Standardize, new_generator
+from lazynet.training.settings import Seed, Standardize, new_seeds
 
 # Features in at least this share of the rows have a size of their own in the warning about sizes,
 # and the largest ratio of sizes without a warning.
@@ -97,8 +98,8 @@ class _DualNetModel(LinearModel):
                 mean_squared_norm = float(as_examples(X).squared_norms().mean())
         self._choose_penalty(p, mean_squared_norm, X.shape[0])
 
-        def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:
-            return Minimiser(Problem(X, *outputs[row], p.loss, p.fit_intercept), generator)
+        def minimiser_of(row: int, seed: int) -> Minimiser:
+            return Minimiser(Problem(X, *outputs[row], p.loss, p.fit_intercept), seed)
 
         return warnings + self._find(p, (outputs.n_outputs, X.shape[1]), minimiser_of, units)
 
@@ -111,16 +112,16 @@ class _DualNetModel(LinearModel):
         self,
         p: SimpleNamespace,
         shape: tuple[int, int],
-        minimiser_of: Callable[[int, np.random.RandomState], Minimiser],
+        minimiser_of: Callable[[int, int], Minimiser],
         units: Units | None,
     ) -> list[Warning]:
         """Let a minimiser find the minimum of every output; returns the warnings to give.
 
         ``shape``: the numbers of outputs and of features.  ``minimiser_of`` takes the number of an
-        output and a generator; its rows are in ``units``.
+        output and a seed; its rows are in ``units``.
         """
         n_outputs = shape[0]
-        seeds = new_generator(p.random_state).randint(2**31, size=n_outputs)
+        seeds = new_seeds(p.random_state, n_outputs).tolist()
         warm = p.warm_start and self.__sklearn_is_fitted__()
         start = (self._dense_weights(), self._intercepts()) if warm else None
         if start is not None and start[0].shape != shape:
@@ -133,7 +134,7 @@ class _DualNetModel(LinearModel):
         progress = _Progress(n_outputs * (p.max_iter + 1))
 
         def minimum_of(row: int) -> Minimum:
-            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]))
+            minimiser = minimiser_of(row, seeds[row])
             if start is not None:
                 intercept = float(start[1][row]) if p.fit_intercept else 0.0
                 duals_of_outputs = self.__dict__.get("_duals", [])
@@ -172,8 +173,11 @@ class _Progress:
     """Prints epochs at growing intervals, and the last: at most 20 lines of ``n_epochs`` epochs."""
 
     def __init__(self, n_epochs: int) -> None:
-        self._due = {int(number) for number in np.geomspace(1, n_epochs, _MOST_LINES - 1)}
-        self._seen, self._line = 0, ""
+        self._n_epochs, self._seen, self._line = n_epochs, 0, ""
+
+    @cached_property
+    def _due(self) -> set[int]:
+        return {int(number) for number in np.geomspace(1, self._n_epochs, _MOST_LINES - 1)}
 
     def add(self, line: str) -> None:
         """Print the line of the next epoch, if it is due."""

@@ -32,7 +32,7 @@ from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number,
 from lazynet.penalties import check_penalties
 from lazynet.training.folds import Fold, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
-from lazynet.training.settings import Standardize, new_generator
+from lazynet.training.settings import Standardize, new_seeds
 
 #: The last l1 as a share of the first, if ``l1s`` is a number.
 LAST_L1 = 1e-2
@@ -54,7 +54,7 @@ def _minimiser(
 ) -> Minimiser:
     """A minimiser of one output over the rows of X."""
     over_rows = Problem(X, *output, p.loss, p.fit_intercept)
-    return Minimiser(over_rows, np.random.RandomState(seed))
+    return Minimiser(over_rows, seed)
 
 
 @dataclass(repr=False, eq=False)
@@ -78,7 +78,7 @@ class _DualNetCV(LinearModelCV):
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
         tasks = [(path, fold) for path in range(n_paths) for fold in folds]
         # For every output a seed of the last fit, and one of every path in every fold.
-        seeds = new_generator(p.random_state).randint(2**31, size=(n_outputs, 1 + len(tasks)))
+        seeds = new_seeds(p.random_state, n_outputs, 1 + len(tasks))
         n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_outputs))
         X, units, warnings = in_units(p, rows.X)
         with Workers(n_threads) as workers:

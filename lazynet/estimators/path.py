@@ -32,7 +32,7 @@ from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Problem, follow, why_late
 from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle
 from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
-from lazynet.training.settings import Seed, Standardize, new_generator
+from lazynet.training.settings import Seed, Standardize, new_seeds
 
 #: The number of points without convergence that a warning names; it counts the others.
 _NAMED = 5
@@ -187,7 +187,7 @@ def _path_over(
     read = _checked(chunk, p.loss)
     X, units, warnings = in_units(p, read.X)
     problem = Problem(X, *read.targets[0], p.loss, p.fit_intercept)
-    minimiser = Minimiser(problem, new_generator(p.random_state))
+    minimiser = Minimiser(problem, int(new_seeds(p.random_state, 1)[0]))
     # If no feature lowers the loss, every weight is 0 at any l1.
     l1s, l2s = penalties_of_path(minimiser.largest_l1 or 1.0, *points)
     rows, intercepts, minima = [], [], []

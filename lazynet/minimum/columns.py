@@ -16,6 +16,7 @@ from lazynet.kernels.newton import NewtonColumns
 from lazynet.minimum import interior
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
+from lazynet.minimum.screening import largest
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -107,8 +108,7 @@ class Columns:
         # Booleans are counted several times as fast as doubles.
         most = max(_LEAST_GROWTH, int(np.count_nonzero(here.weights != 0.0)))
         if len(features) > most:
-            chosen = np.argpartition(np.abs(u[features]), -most)[-most:]
-            features = np.sort(features[chosen])
+            features = features[largest(np.abs(u[features]), most)]
         self.set.join(features)
         return len(features)
 

@@ -200,15 +200,13 @@ class Ascent:
     the centre waits until the inner gap is below the proximal term.
     """
 
-    def __init__(
-        self, mean: MeanLoss, penalty: ElasticNet, generator: np.random.RandomState
-    ) -> None:
+    def __init__(self, mean: MeanLoss, penalty: ElasticNet, seed: int) -> None:
         # kappa begins where it suits rows of median length, and an intercept's column of ones.
         norms = mean.squared_norms[mean.squared_norms > 0.0]
         curvature = (mean.loss.curvature or 1.0) * mean.share
         self.unit = curvature * (float(np.median(norms)) if len(norms) else 1.0)
         self.ascent = DualAscent(mean, penalty, self.unit, curvature if mean.fit_intercept else 0.0)
-        self.generator = generator
+        self.generator = np.random.RandomState(seed)
         self.smooth = mean.loss.curvature is not None
         self.last = np.inf
         self.waited = 0

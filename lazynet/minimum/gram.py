@@ -28,7 +28,7 @@ from lazynet.kernels.gram import Gram, descend
 from lazynet.kernels.objective import weight_sums
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
-from lazynet.minimum.screening import Compact
+from lazynet.minimum.screening import Compact, largest
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -98,7 +98,7 @@ class NewtonSteps:
         joining = np.flatnonzero((size > join * self.penalty.l1) & ~active)
         most = max(_MOST_JOINING, int(active.sum()))
         if len(joining) > most:
-            joining = joining[np.argpartition(size[joining], -most)[-most:]]
+            joining = joining[largest(size[joining], most)]
         chosen = active
         chosen[joining] = True
         return np.flatnonzero(chosen)

@@ -124,7 +124,7 @@ class Minimiser:
     >>> from lazynet.losses import get_loss
     >>> X = sparse.csr_matrix([[1.0], [1.0]])
     >>> problem = Problem(X, np.array([3.0, 5.0]), None, get_loss("squared_error"), False)
-    >>> minimiser = Minimiser(problem, np.random.RandomState(0))
+    >>> minimiser = Minimiser(problem, 0)
     >>> minimiser.at_zero, minimiser.largest_l1
     (8.5, 4.0)
     >>> found = minimiser.to(1.0, 0.0, tol=1e-12, max_iter=1000)
@@ -132,16 +132,12 @@ class Minimiser:
     (array([3.]), True)
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        generator: np.random.RandomState,
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
         y, importances = problem.y, problem.importances
         examples = as_examples(problem.X, y, importances)
         fit_intercept = problem.fit_intercept
         mean = MeanLoss(examples, y, importances, problem.loss, fit_intercept=fit_intercept)
-        self.mean, self.generator = mean, generator
+        self.mean, self.seed = mean, seed
         #: the least objective of zero weights
         self.at_zero, self._rounding_at_zero, self.intercept = mean.at_zero()
         self.intercept_at_zero = self.intercept
@@ -203,7 +199,7 @@ class Minimiser:
         assert self._compact is not None, "the first l1 is less than infinity"
         mean = self._compact.mean
         search = Search(
-            self.mean, self._compact, self._columns, penalty, target, self.at_zero, self.generator
+            self.mean, self._compact, self._columns, penalty, target, self.at_zero, self.seed
         )
         if self._ended is None or not len(self._ended.margins):
             weights = self.weights[self._compact.features]

@@ -21,7 +21,7 @@ from lazynet.minimum.dual import Ascent
 from lazynet.minimum.gram import HEAD, LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
 from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import MeanLoss
-from lazynet.minimum.screening import Compact
+from lazynet.minimum.screening import Compact, largest
 from lazynet.penalties import ElasticNet
 
 #: The methods by name.
@@ -33,9 +33,9 @@ _HEADS, _MIXED, _TAILS, _HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.01, 0.1, 0.45, 0.
 _VISITS, _SWEEPS = 20.0, 80.0
 # About the share of the features with |u_j| > l1 at zero weights that have a weight at the minimum.
 _REMAIN = 0.25
-# The share of X in the columns of the weights from which dual ascent is the faster method, and the
-# epochs that dual ascent gets.
-_DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
+# The share of X in the columns of the weights from which dual ascent is the faster method; about so
+# many features per row can have a weight; the epochs that dual ascent gets.
+_DENSE, _PER_ROW, _EPOCHS_OF_ASCENT = 0.5, 7.0, 60
 #: The nonzeros of X up to which a problem is solved to the last digits, which takes microseconds.
 SMALL = 2**13
 
@@ -55,13 +55,13 @@ class Search:
         penalty: ElasticNet,
         target: float,
         at_zero: float,
-        generator: np.random.RandomState,
+        seed: int,
     ) -> None:
         self.compact, self.columns, self.penalty, self.target = compact, columns, penalty, target
         self.smooth, self.at_zero = mean.loss.curvature is not None, at_zero
         self.gram = NewtonSteps(compact, penalty, target, at_zero)
         self._use_columns()
-        self.generator, self.mean = generator, mean
+        self.seed, self.mean = seed, mean
         # Columns cannot number so many rows.
         self.many = mean.n_rows > MOST_ROWS
         large = mean.n_values > SMALL and penalty.l2 > 0.0
@@ -72,7 +72,7 @@ class Search:
     @cached_property
     def ascent(self) -> Ascent:
         """Dual ascent; most searches need none, and its start visits all rows and features."""
-        return Ascent(self.mean, self.penalty, self.generator)
+        return Ascent(self.mean, self.penalty, self.seed)
 
     def _use_columns(self, known_gap: float = np.inf) -> None:
         arguments = self.columns, self.penalty, self.target, self.at_zero
@@ -101,15 +101,19 @@ class Search:
         """About the features that will have a weight, from u at zero weights."""
         size = np.abs(zero.correlations)
         n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
-        return np.argpartition(size, -n)[-n:] if n else np.zeros(0, np.int64)
+        return largest(size, n)
 
     def _is_dense(self, last: Iterate) -> bool:
         """Whether most of X lies in the columns of the weights, or probably will."""
         l1, l2, frequencies = self.penalty.l1, self.penalty.l2, self.compact.frequencies
-        share = frequencies[last.weights != 0.0].sum() / max(float(frequencies.sum()), 1e-300)
-        # An l2 as strong as l1 keeps most features that l1 lets in, even more than there are rows.
-        entering = int(np.count_nonzero(np.abs(last.correlations) > l1)) if l2 >= l1 else 0
-        return l1 == 0.0 or bool(share > _DENSE) or entering > len(last.duals)
+        whole = max(float(frequencies.sum()), 1e-300)
+        if l1 == 0.0 or frequencies[last.weights != 0.0].sum() > _DENSE * whole:
+            return True
+        # An l2 as strong as l1 keeps most features that l1 lets in, but few for each row.
+        entering = np.abs(last.correlations) > l1 if l2 >= l1 else np.zeros(0, bool)
+        n = int(np.count_nonzero(entering))
+        kept = min(1.0, _PER_ROW * len(last.duals) / n) if n else 0.0
+        return bool(kept and kept * frequencies[entering].sum() > _DENSE * whole)
 
     def epoch(self, last: Iterate) -> Iterate:
         """The next iterate."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
@@ -80,6 +81,13 @@ def new_generator(random_state: int | np.random.RandomState | None) -> np.random
     if random_state is None:
         return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
     return check_random_state(random_state)
+
+
+def new_seeds(random_state: int | np.random.RandomState | None, *shape: int) -> NDArray[np.int64]:
+    """Random numbers from the given generator, or from a new one with this seed."""
+    # The draw of a seed costs less than a generator, which most certified fits do not need.
+    source = np.random if random_state is None else check_random_state(random_state)
+    return source.randint(2**31, size=shape)
 
 
 @dataclass(frozen=True)

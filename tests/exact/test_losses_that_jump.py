@@ -45,7 +45,7 @@ def gaussian_problem(loss, seed, shape=None):
 def minimiser_of(X, y, weights, loss, fit_intercept):
     loss = replace(LOSSES[loss], epsilon=0.2)
     problem = Problem(sparse.csr_matrix(X), y, weights, loss, fit_intercept)
-    return Minimiser(problem, np.random.RandomState(0))
+    return Minimiser(problem, 0)
 
 
 def least_objective(X, y, weights, loss, fit_intercept, l1):

@@ -216,7 +216,7 @@ BITS = [("log_loss", 1e-3, 0.0), ("squared_hinge", 0.0, 1e-2), ("hinge", 2e-3, 1
 def bits_of(X, y, loss, l1, l2):
     """Coefficients, intercept, dual variables and gap of a search, as bytes."""
     importances = 0.5 + np.arange(len(y)) % 3
-    walker = Minimiser(Problem(X, y, importances, get_loss(loss), True), np.random.RandomState(0))
+    walker = Minimiser(Problem(X, y, importances, get_loss(loss), True), 0)
     found = walker.to(l1, l2, tol=1e-5, max_iter=40)
     assert found.coef.any()
     numbers = [found.coef, np.array([found.intercept, found.gap, found.n_iter]), found.duals]

@@ -280,4 +280,4 @@ def minimiser_of(problem, kind=Minimiser, dtype=np.float64):
     X = sparse.csr_matrix(np.array(problem.rows, dtype=dtype))
     counts = None if problem.importances is None else np.array(problem.importances)
     given = Problem(X, np.array(problem.targets), counts, loss, problem.fit_intercept)
-    return kind(given, np.random.RandomState(0))
+    return kind(given, 0)
