@@ -109,6 +109,8 @@ def _dual(
     l1, l2 = penalty.l1, penalty.l2
     largest = max(float(u.max(initial=0.0)), -float(u.min(initial=0.0)))
     within = min(1.0, l1 / largest) if largest > 0.0 else 1.0
+    if l2 == 0.0 and _CLOSE < within < 1.0:
+        return -mean.conjugate(duals, within)[0]
     whole = mean.conjugate(duals)[0] if conjugate is None else conjugate
     if within == 1.0:
         return -whole
@@ -128,7 +130,9 @@ def proved(
     if mean.fit_intercept:
         duals = duals.copy() if own else duals
         mean.balance(duals)
-    u, conjugate = mean.correlations(duals), None
+    # At another penalty u is the same.
+    known = own and len(here.correlations) > 0
+    u, conjugate = here.correlations if known else mean.correlations(duals), None
     if own and not mean.fit_intercept and mean.loss.curvature is not None:
         # l*(-a) = -a p - l(p) at a = -l'(p).
         conjugate = penalty.of_sums(*weight_sums(here.weights)) - here.objective
