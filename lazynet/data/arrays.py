@@ -104,9 +104,10 @@ def _rows_of(X: NDArray[Any]) -> sparse.csr_matrix:
         return sparse.csr_matrix(X)
     # SciPy would look for zeros in several passes, and copy.
     index = np.int32 if X.size < 2**31 else np.int64
-    columns = np.tile(np.arange(n_columns, dtype=index), n_rows)
+    columns = np.empty(X.shape, index)
+    columns[:] = np.arange(n_columns, dtype=index)
     starts = np.arange(n_rows + 1, dtype=index) * n_columns
-    return csr_around(X.shape, X.reshape(-1), columns, starts)
+    return csr_around(X.shape, X.reshape(-1), columns.reshape(-1), starts)
 
 
 def _holds_texts(X: Any) -> bool:

@@ -39,8 +39,8 @@ from lazynet.training.settings import Seed, Standardize, new_seeds
 # Features in at least this share of the rows have a size of their own in the warning about sizes,
 # and the largest ratio of sizes without a warning.
 _COMMON, _FAR = 0.05, 100.0
-# The most rows whose nonzeros tell the sizes of features.
-_MOST_COUNTED = 4096
+# About the most nonzeros, and the least rows, that tell the sizes of features.
+_MOST_COUNTED, _LEAST_ROWS = 2**17, 128
 # The most lines that a fit prints.
 _MOST_LINES = 20
 
@@ -206,7 +206,7 @@ def in_units(
         return moments.units.rows(X), moments.units, []
     # Some rows tell the sizes.  Values whose squares overflow are refused by the search.
     n_rows = X.shape[0]
-    n_counted = min(n_rows, _MOST_COUNTED)
+    n_counted = min(n_rows, max(_LEAST_ROWS, _MOST_COUNTED * n_rows // max(X.nnz, 1)))
     with suppress(ValueError):
         moments.count(X, None if n_counted == n_rows else sampled_rows(n_rows, n_counted))
     counts, means, squares = moments.cells.T

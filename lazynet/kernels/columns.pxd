@@ -21,4 +21,4 @@ cdef class Columns:
     cdef int check_filled(self) except -1
     cdef int enter(self) except -1
     cdef void leave(self) noexcept
-    cdef int64_t _fill_block(self) noexcept nogil
+    cdef void copy_full(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil

@@ -26,7 +26,10 @@ cdef Py_ssize_t BLOCK = 8
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Columns:
-    """All columns of compact rows; ``fill`` copies their nonzeros."""
+    """All columns of compact rows; ``fill`` copies their nonzeros.
+
+    Where every row has all columns, ``copy_full`` copies those that are wanted.
+    """
 
     def __cinit__(self, CompactRows rows, Examples examples, *_, **__):
         cdef Py_ssize_t n = rows.n_rows, d = rows.n_columns
@@ -86,8 +89,8 @@ cdef class Columns:
         cdef Py_ssize_t column
         self.enter()
         with nogil:
-            while columns == NULL and self.n_filled < self.n_rows and visited <= PATIENCE:
-                visited += self._fill_block()
+            if columns == NULL:
+                self.n_filled = self.n_rows
             while self.n_filled < self.n_rows and visited <= PATIENCE:
                 row = <int32_t> self.n_filled
                 start, stop = self.compact.starts[row], self.compact.starts[row + 1]
@@ -101,17 +104,19 @@ cdef class Columns:
         self.leave()
         return FINISHED if self.n_filled == self.n_rows else PAUSED, self.n_filled
 
-    cdef int64_t _fill_block(self) noexcept nogil:
-        """Copy some rows that have all columns: a cache line of each column; returns the values.
+    cdef void copy_full(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil:
+        """Copy some columns of rows that have all: a cache line of each column at a time.
 
         Nothing reads the row numbers of a column that has all rows.
         """
-        cdef Py_ssize_t n = min(BLOCK, self.n_rows - self.n_filled), d = self.n_columns, j, k
-        cdef const double* x = self.compact.values + self.n_filled * d
-        cdef double* to = self.values + self.n_filled
-        for j in range(d):
-            for k in range(n):
-                to[k] = x[k * d + j]
-            to += self.n_rows
-        self.n_filled += n
-        return n * d
+        cdef Py_ssize_t d = self.n_columns, row = 0, stop, column, j, k
+        cdef const double* x = self.compact.values
+        cdef double* to
+        while row < self.n_rows:
+            stop = min(row + BLOCK, self.n_rows)
+            for j in range(n):
+                column = chosen[j]
+                to = self.values + column * self.n_rows
+                for k in range(row, stop):
+                    to[k] = x[k * d + column]
+            row = stop

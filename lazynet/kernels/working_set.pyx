@@ -84,6 +84,13 @@ cdef class WorkingSet(Columns):
         self.modelled, self.size = False, 0
         self.busy = True
         with nogil:
+            if self.compact.columns == NULL and refused < 0:
+                for column in range(self.n_columns):
+                    if self.is_member[column] == NEW:
+                        self.active[self.size] = <int32_t> column
+                        self.size += 1
+                self.copy_full(self.active, self.size)
+                self.size = 0
             for column in range(self.n_columns):
                 if self.is_member[column] == NEW and refused >= 0:
                     self.is_member[column] = False
