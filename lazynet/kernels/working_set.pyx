@@ -137,7 +137,7 @@ cdef class WorkingSet(Columns):
         check_vector("held", held, self.n_rows if nu > 0.0 else 0)
         self.check_filled()
         self.started = True
-        self.l1, self.l2, self.intercept, self.nu, self._damping = l1, l2, intercept, nu, 0.0
+        self.l1, self.l2, self.intercept, self.nu = l1, l2, intercept, nu
         self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
         for row in range(held.shape[0]):
             self.held[row] = held[row]

@@ -31,11 +31,11 @@ _SOON = 0.7
 _SHARE_OF_GAP, _SHARE_OF_TARGET = 0.6, 0.3
 # The same share where no feature has joined the set.
 _SHARE_OF_GAP_ALONE = 0.1
-# A model is minimised to this share of its violation, and the share falls by the second number
-# while steps reduce the gap too little.
-_ACCURACY, _SHARPER, _SHARPEST = 0.3, 0.1, 1e-4
+# A model is minimised to this share of its violation.  The share falls by the second number when a
+# whole step reduces the gap too little, and grows by the fourth when a step is not taken in full.
+_ACCURACY, _SHARPER, _SHARPEST, _LOOSER, _LOOSEST = 0.3, 0.1, 1e-4, 3.0, 0.9
 _EXACT = 1e-10
-_TOO_LITTLE = 0.7
+_TOO_LITTLE = 0.9
 _MOST_STEPS = 50
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
 # zero weights, the factor by which it falls, the least strength, and the least of all where the gap
@@ -122,20 +122,24 @@ class Columns:
         share = _SHARE_OF_GAP if joined else _SHARE_OF_GAP_ALONE
         aim = max(share * gap, _SHARE_OF_TARGET * target)
         # Without a target every step is as good as Newton's method makes it.
-        accuracy, last = _ACCURACY if target > 0.0 else _EXACT, np.inf
+        accuracy, last, length = _ACCURACY if target > 0.0 else _EXACT, np.inf, 1.0
         for step in range(_MOST_STEPS):
             estimate, violation, absolute, slope = self.set.model(aim)
             settled = abs(slope) <= 1e-3 * self.penalty.l1 + 1e-12
             if step and estimate <= aim and (settled or not self.mean.fit_intercept):
                 solved = True
                 break
-            if step and estimate > _TOO_LITTLE * last and accuracy > _SHARPEST:
+            if step and length == 1.0 and estimate > _TOO_LITTLE * last and accuracy > _SHARPEST:
                 accuracy *= _SHARPER
+            elif length < 1.0:
+                # The loss is not that of the model so far away.
+                accuracy = max(accuracy, min(_LOOSER * accuracy, _LOOSEST))
             last = estimate
             least = 0.2 * aim / absolute if absolute else 0.0
             while not self.set.descend(max(accuracy * violation, least)):
                 pass
-            if self.set.search() == 0.0 and self.set.stuck:
+            length = self.set.search()
+            if length == 0.0 and self.set.stuck:
                 break
         self.set.refresh()
         return solved
