@@ -236,7 +236,7 @@ def results_of(
     {'l1': [0.2, 0.1], 'l2': [0.0, 0.0], 'split0_loss': [4.0, 2.0], 'split1_loss': [2.0, 1.0], \
 'mean_loss': [3.0, 1.5], 'standard_error': [1.0, 0.5], 'nonzeros': [1.5, 3.0]}
     """
-    l1s, l2s = np.array(settings).T.copy()
+    l1s, l2s = np.array(settings).T
     splits = {f"split{fold}_{measure}": column.copy() for fold, column in enumerate(values.T)}
     means, errors = means_and_errors(values, weights)
     return {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize_scalar
 from support.dual import (
     MINIMISED,
@@ -25,6 +26,7 @@ from support.dual import (
 
 from lazynet.losses import LOSSES
 from lazynet.minimum import objective
+from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 
@@ -189,3 +191,33 @@ def test_the_largest_l1(loss, fit_intercept):
     assert not found.coef.any()
     if LOSSES[loss].curvature is not None:
         assert walker.to(below, 0.0, tol=1e-10, max_iter=2000).coef.any()
+
+
+@given(
+    lengths=st.lists(st.integers(0, 40), min_size=1, max_size=4), seed=st.integers(0, 2**32 - 1),
+    reach=st.sampled_from([0, 30, 60]), dtype=st.sampled_from([np.float64, np.float32]),
+)  # fmt: skip
+def test_compensated_sums_are_right_to_the_last_digit(lengths, seed, reach, dtype):
+    """Margins, and sums over the rows, although the terms cancel."""
+    generator = np.random.default_rng(seed)
+    dense = np.zeros((2 * len(lengths), 40), dtype)
+    for row, length in enumerate(lengths):
+        values = generator.standard_normal(length) * 2.0 ** generator.integers(-reach, reach + 1)
+        dense[row, :length] = values
+        dense[-1 - row, :length] = -values * (1.0 + 2.0**-20)
+    weights, y = generator.standard_normal(40), np.ones(len(dense))
+    weights[1::2] = -weights[::2] * (1.0 + 2.0**-50)
+    given = Problem(sparse.csr_matrix(dense), y, None, LOSSES["squared_error"], False)
+    mean = Minimiser(given, 0).mean
+    assert_sums(dense, weights, mean.margins(weights, compensated=True)[:, None])
+    duals = 1.0 + generator.standard_normal(len(dense)) * 2.0**-20
+    assert_sums(dense.T, duals, mean.compensated_sums(duals))
+
+
+def assert_sums(terms, factors, found):
+    """Each line of ``found`` adds up to a sum of products, right but for the last digits of it."""
+    for row, parts in zip(terms.astype(float), found, strict=True):
+        products = [F(float(x)) * F(float(w)) for x, w in zip(row, factors, strict=True)]
+        exact, size = sum(products), sum(abs(each) for each in products)
+        unit = F(float(EPSILON)) * abs(exact) + (F(float(EPSILON)) * len(row)) ** 2 * size
+        assert abs(sum(in_fractions(parts)) - exact) <= unit

@@ -189,6 +189,11 @@ def test_counts_and_places_that_are_edited_are_checked_again():
         fields[steps_kernel.COUNTED_FIELD] = count
         with pytest.raises(ValueError, match="the iterates that counted"):
             past.sums(np.zeros((3, 2)), np.zeros(3))
+    for place in range(4):
+        arrays = [np.zeros(4), np.zeros(5), np.zeros(5), fields]
+        arrays[place] = None
+        with pytest.raises(TypeError, match="fields must be arrays"):
+            Average(*arrays)
     features, learned = np.array([0, 0]), np.zeros((2, 2))
     counts, purged = np.zeros((2, 2), np.int32), features.copy()
     find, truncate, judge = stabilised.find_ratios, stabilised.truncate, stabilised.judge
