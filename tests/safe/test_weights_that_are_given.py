@@ -121,6 +121,24 @@ def test_assigned_weights_are_the_model(given):
             np.testing.assert_allclose(model.coef_, coef, atol=30.0)
 
 
+def test_training_that_goes_on_changes_no_array_that_was_read():
+    """Neither the weights, nor those of the last step or the engines."""
+    n_models = 0
+    for model, X, y in every_fitted():
+        if not hasattr(model, "partial_fit") or needs_the_length(model.rule):
+            continue
+        n_models += 1
+        names = ("coef_", "intercept_", "last_coef_", "support_")
+        read = [getattr(model, name) for name in names if hasattr(model, name)]
+        for engine in vars(model).get("_engines", ()):
+            read += [engine.coefficients(), engine.intercepts(), engine.intercepts(last=True)]
+        before = copy.deepcopy(read)
+        model.partial_fit(X, y)
+        for now, then in zip(read, before, strict=True):
+            np.testing.assert_array_equal(now, then)
+    assert n_models >= 20
+
+
 def bad_values(name, shape):
     """Things to give that are no weights of this shape, and what is said of each."""
     size, good = int(np.prod(shape)), np.ones(shape)
