@@ -4,8 +4,9 @@
 
 Chromium opens each page of ``course.NOTEBOOKS`` and runs all cells: each must give the output that
 is stored in the notebook.  Then the solution of each exercise takes the place of its blank, and the
-cell must say that the answer is right.  The page must be as wide as a telephone, and ask no other
-server.  Without Chromium, or where the site has no Python, nothing is checked, and that is said.
+cell must say that the answer is right.  The pictures of the page ``course`` must move by mouse, by
+finger and by key.  Each page must fit on a telephone, and ask no other server.  Without Chromium,
+or where the site has no Python, nothing is checked, and that is said.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "notebooks")]
 
-import run  # noqa: E402
 from course import NOTEBOOKS  # noqa: E402
+
+import run  # noqa: E402
 
 TELEPHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 SECONDS = 240  # for a notebook, on a machine that has much else to do
@@ -118,10 +120,7 @@ def check(browser: Browser, address: str, name: str) -> list[str]:
     for place, source in zip(exercises, run.solutions(notebook), strict=True):
         found += wrong_solution(browser, name, place, source)
     seconds = time.perf_counter() - begun
-    browser.call("Emulation.setDeviceMetricsOverride", **TELEPHONE)
-    if (width := browser.value("document.documentElement.scrollWidth")) > TELEPHONE["width"]:
-        found.append(f"{name} is {width} px wide on a telephone of {TELEPHONE['width']}")
-    browser.call("Emulation.clearDeviceMetricsOverride")
+    found += too_wide(browser, name)
     kind = "has its stored output" if not found else "was run"
     print(
         f"{name}: first output {first:.1f} s after opening; each of {len(cells)} cells {kind}, "
@@ -157,6 +156,55 @@ def wrong_solution(browser: Browser, name: str, place: int, source: str) -> list
     return [f"{name}, cell {place + 1}: the solution\n{source}\n  gives\n{printed}"]
 
 
+def too_wide(browser: Browser, name: str) -> list[str]:
+    """Whether a page is wider than a telephone."""
+    browser.call("Emulation.setDeviceMetricsOverride", **TELEPHONE)
+    width = browser.value("document.documentElement.scrollWidth")
+    browser.call("Emulation.clearDeviceMetricsOverride")
+    return [f"{name} is {width} px wide"] if width > TELEPHONE["width"] else []
+
+
+def still_pictures(browser: Browser, address: str) -> list[str]:
+    """Drag each handle of the pictures in three ways: the ways in which one does not move."""
+    browser.call("Page.navigate", url=f"{address}/course.html")
+    handles = "[...document.querySelectorAll('.course-handle')]"
+    browser.wait(f"{handles}.length === 3 && {handles}.every(each => each.ariaValueText)")
+    found = too_wide(browser, "course")
+    for number in range(3):
+        handle = f"{handles}[{number}]"
+        browser.value(f"{handle}.scrollIntoView({{ block: 'center' }})")
+        for way in (by_mouse, by_finger, by_key):
+            box = f"JSON.stringify({handle}.lastChild.getBoundingClientRect())"
+            place = json.loads(browser.value(box))
+            before = browser.value(f"{handle}.ariaValueText")
+            browser.value(f"{handle}.focus()")
+            way(browser, place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+            if browser.value(f"{handle}.ariaValueText") == before:
+                found.append(f"handle {number} of the pictures does not move {way.__name__}")
+    return found
+
+
+def by_mouse(browser: Browser, x: float, y: float) -> None:
+    """Press, move, release."""
+    for kind, by in (("mousePressed", 0), ("mouseMoved", 40), ("mouseReleased", 40)):
+        place = dict(x=x + by, y=y + by, button="left", buttons=1, clickCount=1)
+        browser.call("Input.dispatchMouseEvent", type=kind, **place)
+
+
+def by_finger(browser: Browser, x: float, y: float) -> None:
+    """Touch, move, let go."""
+    for kind, by in (("touchStart", 0), ("touchMove", -30), ("touchMove", -50), ("touchEnd", None)):
+        points = [] if by is None else [dict(x=x + by, y=y + by)]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+
+def by_key(browser: Browser, x: float, y: float) -> None:
+    """Press the arrow down."""
+    for kind in ("keyDown", "keyUp"):
+        code = dict(key="ArrowDown", code="ArrowDown", windowsVirtualKeyCode=40)
+        browser.call("Input.dispatchKeyEvent", type=kind, **code)
+
+
 def main(site: Path) -> int:
     """Print what is wrong; whether anything is."""
     contents = json.loads((site / "_static" / "course" / "contents.json").read_text("utf-8"))
@@ -172,7 +220,8 @@ def main(site: Path) -> int:
         browser = Browser(program, profile)
         try:
             address = f"http://127.0.0.1:{server.server_port}"
-            found = [each for name in NOTEBOOKS for each in check(browser, address, name)]
+            found = still_pictures(browser, address)
+            found += [each for name in NOTEBOOKS for each in check(browser, address, name)]
         finally:
             browser.process.terminate()
             browser.process.wait()

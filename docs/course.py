@@ -2,24 +2,28 @@
 
     python docs/course.py               fetch Pyodide with npm, and pure-Python libraries with pip
 
-Sphinx loads this file as an extension.  It puts a bar and scripts on the pages of ``NOTEBOOKS``, and
-everything that Python needs there under ``_static/course``.  Nothing comes from another server.
-Where there is no npm, the pages have a notice in place of the bar.
+Sphinx loads this file as an extension.  It puts a bar and scripts on the pages of ``NOTEBOOKS``,
+and everything that Python needs there under ``_static/course``.  Nothing comes from another server.
+Where there is no npm, the pages have a notice in place of the bar.  Under ``_static/alone`` are all
+notebooks for a reader who downloads one: a first cell holds the modules that the notebook imports.
 """
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -36,43 +40,85 @@ MODULES = (
     "notebooks/output.py", "notebooks/checks.py", "notebooks/data.py",
     "notebooks/pictures/__init__.py", "notebooks/pictures/decay.py",
     "notebooks/pictures/closed_forms.py", "notebooks/pictures/clock.py",
-    "docs/_static/course/page.py",
 )  # fmt: skip
-NOTICE = "This site was built without npm: its notebooks do not run here."
+PAGE = "docs/_static/course/page.py"
+#: What the other notebooks import beside installed packages.
+ALL_MODULES = ("notebooks/*.py", "notebooks/pictures/*.py")
+NOTICE = "The cells run where the site was built with npm and comes from a web server."
 
 
 def fetch() -> None:
     """Download what is not there yet; say so if there is no npm."""
-    if (FETCHED / "pyodide-lock.json").exists():
+    if has_python():
         return
     if shutil.which("npm") is None:
         print("npm is missing: the notebooks will not run on the pages of the site.")
         return
     shutil.rmtree(FETCHED, ignore_errors=True)
     FETCHED.mkdir(parents=True)
-    packed = ["npm", "pack", "--silent", "pyodide"]
-    name = subprocess.run(packed, cwd=FETCHED, check=True, text=True, stdout=subprocess.PIPE).stdout
+    pack = ["npm", "pack", "--silent", "pyodide"]
+    name = subprocess.run(pack, cwd=FETCHED, check=True, text=True, stdout=subprocess.PIPE).stdout
     with tarfile.open(FETCHED / name.split()[-1]) as archive:
         for file in PYODIDE:
             content = archive.extractfile(f"package/{file}")
             assert content is not None
             (FETCHED / file).write_bytes(content.read())
     python = json.loads((FETCHED / "pyodide-lock.json").read_text("utf-8"))["info"]["python"]
-    pure = "--no-deps --only-binary=:all: --implementation py --abi none --platform any".split()
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", *pure, "--python-version", python,
-         "--dest", str(FETCHED), *(name for needed in LIBRARIES.values() for name in needed)],
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+         "--implementation=py", "--abi=none", "--platform=any", f"--python-version={python}",
+         f"--dest={FETCHED}", *(name for needed in LIBRARIES.values() for name in needed)],
         check=True,
     )  # fmt: skip
 
 
-def modules() -> Iterator[tuple[Path, str]]:
-    """The files of the repository that the notebooks import, and their places in the archive."""
-    for pattern in MODULES:
-        for path in sorted(ROOT.glob(pattern)):
+def has_python() -> bool:
+    """Whether Pyodide was fetched."""
+    return (FETCHED / "pyodide-lock.json").exists()
+
+
+def packed(patterns: Sequence[str]) -> bytes:
+    """An archive of the files of the repository that notebooks import, as folders and modules."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
             relative = path.relative_to(ROOT)
-            inside = relative.as_posix() if relative.parts[0] == "lazynet" else path.name
-            yield path, f"pictures/{inside}" if path.parent.name == "pictures" else inside
+            folder = {"lazynet": ROOT, "notebooks": ROOT / "notebooks"}.get(relative.parts[0])
+            place = path.relative_to(folder).as_posix() if folder else path.name
+            # No date, so that the same files give the same archive.
+            archive.writestr(zipfile.ZipInfo(place), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+#: The first cell of a notebook that runs alone.
+SET_UP = """# {advice}
+# This cell unpacks the modules of the course that the notebook imports.
+import base64
+import sys
+import tempfile
+from pathlib import Path
+
+modules = Path(tempfile.mkdtemp(), "modules.zip")
+modules.write_bytes(base64.b64decode("{content}"))
+sys.path.insert(0, str(modules))"""
+
+
+def alone(path: Path) -> dict[str, Any]:
+    """The notebook of a file, with a first cell that makes its modules."""
+    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    plain = path.stem in NOTEBOOKS
+    advice = "pip install 'lazynet-linear[notebooks]'"
+    if plain:
+        used = [name for name in LIBRARIES if name in path.read_text(encoding="utf-8")]
+        advice = f"pip install {' '.join(used)}" if used else "Needs no package but Jupyter."
+    content = base64.b64encode(packed(MODULES if plain else ALL_MODULES)).decode()
+    cell = {
+        "cell_type": "code", "execution_count": None, "id": "modules", "outputs": [],
+        "metadata": {"jupyter": {"source_hidden": True}},
+        "source": SET_UP.format(advice=advice, content=content),
+    }  # fmt: skip
+    notebook["cells"].insert(1, cell)
+    return notebook
 
 
 def put(app: Sphinx, failure: Exception | None) -> None:
@@ -80,16 +126,18 @@ def put(app: Sphinx, failure: Exception | None) -> None:
     folder = Path(app.outdir, "_static", "course")
     if failure is not None or not folder.is_dir():
         return
+    (folder.parent / "alone").mkdir(exist_ok=True)
+    for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
+        text = json.dumps(alone(path), ensure_ascii=False)
+        (folder.parent / "alone" / path.name).write_text(text, encoding="utf-8")
     contents: dict[str, Any] = {"version": None}
-    if (FETCHED / "pyodide-lock.json").exists():
+    if has_python():
         (folder / "pyodide").mkdir(exist_ok=True)
         for file in PYODIDE:
             shutil.copyfile(FETCHED / file, folder / "pyodide" / file)
         for wheel in FETCHED.glob("*.whl"):
             shutil.copyfile(wheel, folder / wheel.name)
-        with zipfile.ZipFile(folder / "modules.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            for path, place in modules():
-                archive.write(path, place)
+        (folder / "modules.zip").write_bytes(packed([*MODULES, PAGE]))
         info = json.loads((FETCHED / "pyodide-lock.json").read_text("utf-8"))["info"]
         contents = {
             "version": f"{info['python']} by Pyodide {pyodide_version()}",
@@ -110,6 +158,8 @@ def pyodide_version() -> str:
 def add_to_page(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """Put the bar below the text of a notebook, and the scripts on its page."""
     if page == "course":
+        if not has_python():
+            context["body"] = f'<div class="course-bar">{NOTICE}</div>\n{context["body"]}'
         app.add_css_file("course/course.css")
         app.add_js_file("course/pictures.js", type="module")
     if page.removeprefix("notebooks/") not in NOTEBOOKS:

@@ -151,6 +151,7 @@ class Book {
       for (const cell of this.cells) colour(cell.code, cell.stored);
       this.halt("All cells have their first text again.");
     };
+    this.bar.classList.add("course-live");
     this.bar.replaceChildren(this.words, this.all, this.stop, this.reset);
     this.say("Edit a cell and press Run. Python runs in your browser, and nothing is installed.");
   }

@@ -1,6 +1,6 @@
 """What a page of the site has in place of Jupyter: it runs cells and shows what they display.
 
-The worker that runs Python puts a function into ``post``, which sends a message to the page.
+The worker that runs Python replaces ``post`` by a function that sends a message to the page.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from typing import Any
 from pyodide.code import eval_code
 
 SLIDERS = "sliders"
-post: Callable[[str, Any], None]
 namespace: dict[str, Any] = {"__name__": "__main__"}
 #: For each figure with sliders, the function that draws it and the values of its controls.
 figures: list[tuple[Callable[..., str], Mapping[str, Sequence[Any]]]] = []
+
+
+def post(kind: str, value: Any) -> None:
+    """Send a message to the page."""
+    raise NotImplementedError("the worker has not replaced this function")
 
 
 class Printed(io.TextIOBase):
