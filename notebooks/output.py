@@ -12,15 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-try:
-    from IPython.display import display
-except ModuleNotFoundError:  # a page of the site, which has no Jupyter
-    from page import display
+#: On a page of the site there is a module ``page`` in place of Jupyter.
+ON_A_PAGE = find_spec("page") is not None
 
 
 def show(svg: str, describe: str) -> None:
     """Display an SVG; ``describe`` is the figure in words."""
-    display({"image/svg+xml": svg, "text/plain": describe}, raw=True)
+    _display({"image/svg+xml": svg, "text/plain": describe})
 
 
 def explore(
@@ -41,14 +39,26 @@ def explore(
     static = stacked([draw(**begin | dict(still)) for still in stills])
     bundle = {"image/svg+xml": static, "text/plain": describe}
     # One output in several formats: the front end shows the richest format that it knows.
-    display({**_sliders(draw, controls, begin), **bundle}, raw=True)
+    _display({**_sliders(draw, controls, begin), **bundle})
+
+
+def _display(bundle: Mapping[str, Any]) -> None:
+    """Show one output, which is given in several formats."""
+    if ON_A_PAGE:
+        from page import display
+
+        display(bundle)
+        return
+    from IPython.display import display
+
+    display(bundle, raw=True)
 
 
 def _sliders(
     draw: Callable[..., str], controls: Mapping[str, Sequence[Any]], begin: Mapping[str, Any]
 ) -> Any:
     """The sliders and their figure, in a format of the front end; nothing if it has no sliders."""
-    if find_spec("page"):
+    if ON_A_PAGE:
         import page
 
         words = {name: [_words(value) for value in values] for name, values in controls.items()}

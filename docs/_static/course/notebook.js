@@ -132,7 +132,6 @@ function figure(svg, words, sliders, book) {
 
 class Book {
   constructor({ version, archives, libraries }) {
-    this.version = version;
     const cells = document.querySelectorAll(".cell:has(> .cell_input)");
     this.cells = [...cells].map((element, place) => new Cell(element, place + 1, this));
     const code = this.cells.map((cell) => cell.stored).join("\n");
@@ -145,7 +144,10 @@ class Book {
     this.all = make("button", { type: "button", textContent: "Run all cells" });
     this.stop = make("button", { type: "button", textContent: "Stop" });
     this.reset = make("button", { type: "button", textContent: "Undo all edits" });
-    this.all.onclick = () => this.runUpTo(this.cells.at(-1));
+    this.all.onclick = () => {
+      for (const cell of this.cells) cell.show("stored");
+      this.runUpTo(this.cells.at(-1));
+    };
     this.stop.onclick = () => this.halt("Python was stopped. The next run begins with the first cell.");
     this.reset.onclick = () => {
       for (const cell of this.cells) colour(cell.code, cell.stored);
@@ -153,7 +155,7 @@ class Book {
     };
     this.bar.classList.add("course-live");
     this.bar.replaceChildren(this.words, this.all, this.stop, this.reset);
-    this.say("Edit a cell and press Run. Python runs in your browser, and nothing is installed.");
+    this.say(`Edit a cell and press Run. Python ${version} works in your browser.`);
   }
 
   say(words) {
@@ -189,7 +191,7 @@ class Book {
     try {
       await this.start();
       for (const each of this.cells.slice(0, cell.number)) {
-        if (each !== cell && each.state === "done") continue;
+        if (each !== cell && ["done", "error"].includes(each.state)) continue;
         this.say(`Cell ${each.number} of ${this.cells.length} runs ...`);
         if (!(await each.run())) {
           each.output.scrollIntoView({ block: "nearest" });
@@ -197,7 +199,7 @@ class Book {
           return;
         }
       }
-      this.say(`Cell ${cell.number} of ${this.cells.length} has run. Python ${this.version}.`);
+      this.say(`Cell ${cell.number} of ${this.cells.length} has run.`);
     } catch (error) {
       if (error.message !== "stopped") this.halt(`Python did not start: ${error.message}`);
     } finally {

@@ -58,7 +58,7 @@ def _from_cell(error: BaseException, name: str) -> BaseException:
     return error.with_traceback(trace)
 
 
-def display(bundle: Mapping[str, Any], raw: bool) -> None:
+def display(bundle: Mapping[str, Any]) -> None:
     """Show a figure, given in several formats."""
     words, svg = bundle["text/plain"], bundle["image/svg+xml"]
     post("figure", [svg, words, bundle.get(SLIDERS)])
