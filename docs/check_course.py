@@ -145,10 +145,9 @@ def differences(where: str, cell: Any, outputs: list[dict[str, str]]) -> list[st
 def wrong_solution(browser: Browser, name: str, place: int, source: str) -> list[str]:
     """Type a solution into a cell and press Run: what is wrong with what it prints."""
     cell = f"book.cells[{place}]"
-    browser.value(
-        f"{cell}.code.textContent = {json.dumps(source)}; "
-        f"{cell}.code.dispatchEvent(new Event('input')); {cell}.button.click()"
-    )
+    browser.value(f"{cell}.code.focus(); getSelection().selectAllChildren({cell}.code)")
+    browser.call("Input.insertText", text=source)
+    browser.value(f"{cell}.button.click()")
     browser.wait("!book.busy")
     printed = "".join(each.get("text", "") for each in browser.value(f"{cell}.outputs"))
     if printed.splitlines()[-1:] == [run.RIGHT]:

@@ -48,26 +48,35 @@ NOTICE = "The cells run where the site was built with npm and comes from a web s
 
 
 def fetch() -> None:
-    """Download what is not there yet; say so if there is no npm."""
+    """Download what is not there yet; say so if that fails."""
     if has_python():
         return
-    if shutil.which("npm") is None:
-        print("npm is missing: the notebooks will not run on the pages of the site.")
+    folder = FETCHED.with_name("course-part")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        download(folder)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        print(f"Notebooks will not run on their pages, for Pyodide was not fetched: {problem}")
         return
     shutil.rmtree(FETCHED, ignore_errors=True)
-    FETCHED.mkdir(parents=True)
+    folder.rename(FETCHED)
+
+
+def download(folder: Path) -> None:
+    """Fetch Pyodide from npm, and libraries in pure Python from PyPI."""
     pack = ["npm", "pack", "--silent", "pyodide"]
-    name = subprocess.run(pack, cwd=FETCHED, check=True, text=True, stdout=subprocess.PIPE).stdout
-    with tarfile.open(FETCHED / name.split()[-1]) as archive:
+    name = subprocess.run(pack, cwd=folder, check=True, text=True, stdout=subprocess.PIPE).stdout
+    with tarfile.open(folder / name.split()[-1]) as archive:
         for file in PYODIDE:
             content = archive.extractfile(f"package/{file}")
             assert content is not None
-            (FETCHED / file).write_bytes(content.read())
-    python = json.loads((FETCHED / "pyodide-lock.json").read_text("utf-8"))["info"]["python"]
+            (folder / file).write_bytes(content.read())
+    python = json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["info"]["python"]
     subprocess.run(
         [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
          "--implementation=py", "--abi=none", "--platform=any", f"--python-version={python}",
-         f"--dest={FETCHED}", *(name for needed in LIBRARIES.values() for name in needed)],
+         f"--dest={folder}", *(name for needed in LIBRARIES.values() for name in needed)],
         check=True,
     )  # fmt: skip
 
@@ -138,9 +147,12 @@ def put(app: Sphinx, failure: Exception | None) -> None:
         for wheel in FETCHED.glob("*.whl"):
             shutil.copyfile(wheel, folder / wheel.name)
         (folder / "modules.zip").write_bytes(packed([*MODULES, PAGE]))
-        info = json.loads((FETCHED / "pyodide-lock.json").read_text("utf-8"))["info"]
+        python = json.loads((FETCHED / "pyodide-lock.json").read_text("utf-8"))["info"]["python"]
+        # The version is part of the name of the package that was fetched.
+        pyodide = next(FETCHED.glob("pyodide-*.tgz")).stem.removeprefix("pyodide-")
         contents = {
-            "version": f"{info['python']} by Pyodide {pyodide_version()}",
+            "version": f"{python} by Pyodide {pyodide}",
+            "megabytes": round(sum((FETCHED / file).stat().st_size for file in PYODIDE) / 1e6),
             "archives": ["modules.zip"],
             "libraries": {
                 library: [wheel.name for name in needed for wheel in FETCHED.glob(f"{name}-*.whl")]
@@ -148,11 +160,6 @@ def put(app: Sphinx, failure: Exception | None) -> None:
             },
         }
     (folder / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
-
-
-def pyodide_version() -> str:
-    """The version of the package that was fetched, which is part of the name of its file."""
-    return next(FETCHED.glob("pyodide-*.tgz")).stem.removeprefix("pyodide-")
 
 
 def add_to_page(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:

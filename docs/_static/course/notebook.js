@@ -8,6 +8,12 @@ const make = (tag, properties, ...inside) => {
   return element;
 };
 
+/** The text of a piece of a page; a browser may write a new line as an element. */
+function plain(piece) {
+  for (const line of piece.querySelectorAll("br")) line.replaceWith("\n");
+  return piece.textContent;
+}
+
 class Cell {
   constructor(element, number, book) {
     Object.assign(this, { element, number, book, state: "stored", outputs: [] });
@@ -36,7 +42,7 @@ class Cell {
   }
 
   get source() {
-    return this.code.textContent.replace(/\n$/, "");
+    return plain(this.code.cloneNode(true)).replace(/\n$/, "");
   }
 
   /** Enter indents; Shift+Enter and Ctrl+Enter run.  Tab moves on, as everywhere on a page. */
@@ -49,7 +55,7 @@ class Cell {
     }
     const range = getSelection().getRangeAt(0).cloneRange();
     range.setStart(this.code, 0);
-    const line = range.toString().split("\n").pop();
+    const line = plain(range.cloneContents()).split("\n").pop();
     const indent = line.match(/^ */)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
     document.execCommand("insertText", false, "\n" + indent);
   }
@@ -131,7 +137,7 @@ function figure(svg, words, sliders, book) {
 }
 
 class Book {
-  constructor({ version, archives, libraries }) {
+  constructor({ version, megabytes, archives, libraries }) {
     const cells = document.querySelectorAll(".cell:has(> .cell_input)");
     this.cells = [...cells].map((element, place) => new Cell(element, place + 1, this));
     const code = this.cells.map((cell) => cell.stored).join("\n");
@@ -155,7 +161,7 @@ class Book {
     };
     this.bar.classList.add("course-live");
     this.bar.replaceChildren(this.words, this.all, this.stop, this.reset);
-    this.say(`Edit a cell and press Run. Python ${version} works in your browser.`);
+    this.say(`Edit a cell and press Run. Python ${version} works in your browser (${megabytes} MB).`);
   }
 
   say(words) {
