@@ -29,10 +29,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 FETCHED = ROOT / "build" / "course"
 NOTEBOOKS = ("01_why_dense_hurts", "02_closed_forms", "03_the_clock")
-#: The files of Pyodide that a browser loads.
-PYODIDE = (
-    "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json",
-)  # fmt: skip
+#: The kinds of files of Pyodide that a browser loads; two more are named.
+KINDS = (".mjs", ".js", ".wasm", ".zip", "/pyodide-lock.json", "/package.json")
 #: Libraries that a notebook imports, and the packages that it needs for them.
 LIBRARIES = {"hypothesis": ["hypothesis", "sortedcontainers"]}
 MODULES = (
@@ -59,7 +57,6 @@ def fetch() -> None:
     except (OSError, subprocess.CalledProcessError) as problem:
         print(f"Notebooks will not run on their pages, for Pyodide was not fetched: {problem}")
         return
-    shutil.rmtree(FETCHED, ignore_errors=True)
     folder.rename(FETCHED)
 
 
@@ -68,11 +65,10 @@ def download(folder: Path) -> None:
     pack = ["npm", "pack", "--silent", "pyodide"]
     name = subprocess.run(pack, cwd=folder, check=True, text=True, stdout=subprocess.PIPE).stdout
     with tarfile.open(folder / name.split()[-1]) as archive:
-        for file in PYODIDE:
-            content = archive.extractfile(f"package/{file}")
-            assert content is not None
-            (folder / file).write_bytes(content.read())
-    python = json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["info"]["python"]
+        wanted = [each for each in archive.getmembers() if each.name.endswith(KINDS)]
+        archive.extractall(folder, wanted, filter="data")
+    (folder / "package").rename(folder / "pyodide")
+    python = read(folder / "pyodide" / "pyodide-lock.json")["info"]["python"]
     subprocess.run(
         [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
          "--implementation=py", "--abi=none", "--platform=any", f"--python-version={python}",
@@ -81,9 +77,14 @@ def download(folder: Path) -> None:
     )  # fmt: skip
 
 
+def read(path: Path) -> Any:
+    """What a file of JSON says."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def has_python() -> bool:
     """Whether Pyodide was fetched."""
-    return (FETCHED / "pyodide-lock.json").exists()
+    return FETCHED.exists()
 
 
 def packed(patterns: Sequence[str]) -> bytes:
@@ -114,7 +115,7 @@ sys.path.insert(0, str(modules))"""
 
 def alone(path: Path) -> dict[str, Any]:
     """The notebook of a file, with a first cell that makes its modules."""
-    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    notebook: dict[str, Any] = read(path)
     plain = path.stem in NOTEBOOKS
     advice = "pip install 'lazynet-linear[notebooks]'"
     if plain:
@@ -141,18 +142,16 @@ def put(app: Sphinx, failure: Exception | None) -> None:
         (folder.parent / "alone" / path.name).write_text(text, encoding="utf-8")
     contents: dict[str, Any] = {"version": None}
     if has_python():
-        (folder / "pyodide").mkdir(exist_ok=True)
-        for file in PYODIDE:
-            shutil.copyfile(FETCHED / file, folder / "pyodide" / file)
+        shutil.copytree(FETCHED / "pyodide", folder / "pyodide", dirs_exist_ok=True)
         for wheel in FETCHED.glob("*.whl"):
             shutil.copyfile(wheel, folder / wheel.name)
         (folder / "modules.zip").write_bytes(packed([*MODULES, PAGE]))
-        python = json.loads((FETCHED / "pyodide-lock.json").read_text("utf-8"))["info"]["python"]
-        # The version is part of the name of the package that was fetched.
-        pyodide = next(FETCHED.glob("pyodide-*.tgz")).stem.removeprefix("pyodide-")
+        python = read(FETCHED / "pyodide" / "pyodide-lock.json")["info"]["python"]
+        pyodide = read(FETCHED / "pyodide" / "package.json")["version"]
+        sizes = [path.stat().st_size for path in FETCHED.glob("pyodide/*")]
         contents = {
             "version": f"{python} by Pyodide {pyodide}",
-            "megabytes": round(sum((FETCHED / file).stat().st_size for file in PYODIDE) / 1e6),
+            "megabytes": round(sum(sizes) / 1e6),
             "archives": ["modules.zip"],
             "libraries": {
                 library: [wheel.name for name in needed for wheel in FETCHED.glob(f"{name}-*.whl")]

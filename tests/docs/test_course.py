@@ -6,13 +6,14 @@ That their cells give the stored outputs on their pages is checked by ``docs/che
 
 import ast
 import json
+import math
 import subprocess
 import sys
 
 import pytest
 from support import ROOT
 
-from lazynet import plots
+from lazynet import FoBoS, InverseSqrt, InverseTime, Power, Stepper, Tables, plots
 
 sys.path[:0] = FOLDERS = [str(ROOT / "docs"), str(ROOT / "notebooks")]
 import course  # noqa: E402
@@ -65,6 +66,26 @@ def test_figures_look_like_those_of_the_package():
     grey = {drawing.GREY: "0.35", drawing.PALE: "0.6"}
     assert tuple(grey.get(colour, colour) for colour in drawing.COLOURS) == plots.COLOURS
     assert set(drawing.MARKERS) <= set(plots.MARKERS)
+
+
+def test_notebook_2_has_the_schedules_of_the_package():
+    """The functions that it writes out are the schedules of the same names."""
+    [cell] = [cell for cell in code_of("02_closed_forms") if cell.startswith("schedules = {")]
+    namespace = {"math": math}
+    exec(cell.partition("\n}")[0] + "}", namespace)
+    ours = {"power": Power(0.5), "inverse_sqrt": InverseSqrt(0.5), "inverse_time": InverseTime(0.5)}
+    for name, schedule in ours.items():
+        written = [namespace["schedules"][name](t) for t in range(100)]
+        assert written == pytest.approx(schedule.rates(0, 100).tolist())
+
+
+def test_notebook_3_has_the_sizes_of_the_package():
+    """A weight takes 8 bytes in the clock's form and 16 in the tables' form; 2**20 entries."""
+    sizes = [Stepper(1_000, rule=FoBoS(storage=name)).engine.cells for name in ("clock", "tables")]
+    assert [cells.nbytes for cells in sizes] == [8_000, 16_000]
+    assert Tables().budget == 2**20
+    [cell] = [cell for cell in code_of("03_the_clock") if "budget = " in cell]
+    assert "260_941, 2**20" in cell
 
 
 @pytest.mark.parametrize("name", course.NOTEBOOKS)
