@@ -42,7 +42,7 @@ MODULES = (
 PAGE = "docs/_static/course/page.py"
 #: What the other notebooks import beside installed packages.
 ALL_MODULES = ("notebooks/*.py", "notebooks/pictures/*.py")
-NOTICE = "The cells run where the site was built with npm and comes from a web server."
+NOTICE = "The cells do not run here: the site must be built with npm and come from a web server."
 
 
 def fetch() -> None:

@@ -6,17 +6,11 @@ let page;
 const tell = (kind, value) =>
   postMessage([kind, value?.toJs ? value.toJs() : value]);
 
-async function unpack(python, name) {
-  const answer = await fetch(new URL(name, import.meta.url));
-  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-  python.unpackArchive(await answer.arrayBuffer(), "zip");
-}
-
 const acts = {
   async start(archives) {
-    const files = new URL("./pyodide/", import.meta.url).href;
-    const python = await loadPyodide({ indexURL: files });
-    for (const name of archives) await unpack(python, name);
+    const answers = archives.map((name) => fetch(new URL(name, import.meta.url)));
+    const python = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
+    for (const answer of answers) python.unpackArchive(await (await answer).arrayBuffer(), "zip");
     page = python.pyimport("page");
     page.post = tell;
   },
