@@ -99,9 +99,11 @@ notebooks-write: $(VENV)/.notebooks
 docs: $(VENV)/.docs
 	rm -rf build/docs build/docs-source
 	$(BIN)/python -m pytest -q --doctest-modules docs/docstrings.py docs/mathml.py
+	$(BIN)/python docs/course.py
 	$(BIN)/python docs/stage.py build/docs-source
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs build/docs-source build/docs
 	$(BIN)/python docs/check_built.py build/docs
+	$(BIN)/python docs/check_course.py build/docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

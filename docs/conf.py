@@ -16,6 +16,7 @@ highlight_language = "text"  # a block that names no language is what a program 
 
 extensions = [
     "api_links",
+    "course",
     "docstrings",
     "mathml",
     "myst_nb",

@@ -16,6 +16,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from course import NOTEBOOKS, has_python
+
 ROOT = Path(__file__).resolve().parent.parent
 #: Folders and files of the repository, and where the site has them.
 PLACES = {
@@ -37,8 +39,12 @@ LANGUAGES = {
     ".cff": "yaml",
     ".toml": "toml",
 }
-#: What stands below the title of every notebook on the site.
-HOW_TO_RUN = "*To run it, say `make notebooks` in a checkout; it imports modules of its folder.*"
+#: What stands below the title of every notebook on the site, after a line for those that run there.
+RUNS_HERE = "*The cells run on this page: edit one and press Run. Nothing is installed.* "
+HOW_TO_RUN = (
+    '*In JupyterLab: <a href="../_static/alone/{name}" download>download this notebook</a>, or say '
+    "`make notebooks` in a checkout.*"
+)
 FENCED = re.compile(r"^( *```.*?^ *```|<!--.*?-->)", re.DOTALL | re.MULTILINE)
 #: A table of contents, in a comment so that other readers of Markdown do not show it.
 CONTENTS = re.compile(r"<!-- toctree\n(.*?)-->", re.DOTALL)
@@ -71,7 +77,9 @@ class Site:
                     cell["source"] = self.with_links("".join(cell["source"]), source, target)
             first = notebook["cells"][0]
             title, _, rest = first["source"].partition("\n")
-            first["source"] = f"{title}\n\n{HOW_TO_RUN}\n{rest}"
+            how = RUNS_HERE if has_python() and source.stem in NOTEBOOKS else ""
+            how += HOW_TO_RUN.format(name=source.name)
+            first["source"] = f"{title}\n\n{how}\n{rest}"
             target.write_text(json.dumps(notebook), encoding="utf-8")
         else:
             shutil.copyfile(source, target)

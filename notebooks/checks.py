@@ -6,10 +6,9 @@ folded solution in place of the blank, runs the cell, and stops if the answer is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 __all__ = ["check"]
 
@@ -54,14 +53,27 @@ def check(
 
 
 def _same(answer: Any, other: Any, tolerance: float) -> bool:
-    """Whether two answers are equal: numbers nearly, words but for capital letters."""
+    """Whether two answers are equal: numbers nearly, words but for capital letters.
+
+    >>> _same([1.0, (2, 3)], ([1, [2, 3]]), 1e-6), _same([1.0], 1.0, 1e-6), _same(True, 1, 1e-6)
+    (True, False, True)
+    """
+    # An array of NumPy becomes a list, and a number of NumPy a number of Python.
+    answer, other = (each.tolist() if hasattr(each, "tolist") else each for each in (answer, other))
     if isinstance(other, str):
         return isinstance(answer, str) and answer.strip().lower() == other.lower()
     if isinstance(other, set | frozenset):
         return isinstance(answer, set | frozenset | list | tuple) and set(answer) == set(other)
     if isinstance(other, bool):
-        return isinstance(answer, bool | np.bool_) and bool(answer) is other
+        return isinstance(answer, bool) and answer is other
     if isinstance(answer, str):
         return False
-    both = np.asarray(answer, dtype=float), np.asarray(other, dtype=float)
-    return both[0].shape == both[1].shape and np.allclose(*both, rtol=tolerance, atol=0)
+    if isinstance(other, list | tuple):
+        return (
+            isinstance(answer, list | tuple)
+            and len(answer) == len(other)
+            and all(_same(*pair, tolerance) for pair in zip(answer, other, strict=True))
+        )
+    if isinstance(answer, list | tuple):
+        return False
+    return math.isclose(float(answer), float(other), rel_tol=tolerance)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 __all__ = ["planted_rows", "two_touches"]
 
 
@@ -40,6 +37,10 @@ def planted_rows(rows: int, *, features: int = 1_000, seed: int = 0) -> tuple[An
     >>> X.shape, len(common), len(rare)
     ((100, 1000), 10, 10)
     """
+    # Not at the top: a browser has neither, and needs the function above alone.
+    import numpy as np
+    from scipy import sparse
+
     rng = np.random.default_rng(seed)
     share = np.minimum(0.2, 4 / np.arange(1, features + 1) ** 0.9)
     share *= 20 / share.sum()

@@ -1,15 +1,13 @@
 """Figures, short films and sliders for the notebooks, in the style of ``lazynet.plots``.
 
-A figure is shown as SVG and a film as an animated PNG.  A figure with sliders carries a static SVG
-of three settings, which a page on the web, a print, or a notebook that no kernel runs shows in
-place of the sliders.  Drawings that only one notebook needs are in ``pictures``.
+A figure is shown as SVG and a film as an animated PNG.  Drawings that only one notebook needs are
+in ``pictures``.  Notebooks 1 to 3 have ``drawing`` in place of this module.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,12 +16,12 @@ from IPython.display import display
 from matplotlib.figure import Figure
 from PIL import Image
 
+import output
 from lazynet.plots import COLOURS, DARK, GREY, LIGHT, PALE, RUST, SAND, STYLE, as_svg, look
 
 __all__ = [
     "COLOURS", "DARK", "GREY", "LIGHT", "PALE", "RUST", "SAND",
     "curves", "dots", "explore", "film", "legend", "lines", "look", "new", "note_end", "show",
-    "stacked",
 ]  # fmt: skip
 
 mpl.rcParams.update(STYLE)
@@ -87,7 +85,7 @@ def legend(
 
 def show(figure: Figure, describe: str) -> None:
     """Display a figure as SVG; ``describe`` is the figure in words."""
-    display({"image/svg+xml": as_svg(figure), "text/plain": describe}, raw=True)
+    output.show(as_svg(figure), describe)
 
 
 def film(
@@ -132,65 +130,5 @@ def explore(
     draw: Callable[..., Figure], describe: str, *,
     stills: Sequence[Mapping[str, Any]] | None = None, **controls: Sequence[Any],
 ) -> None:  # fmt: skip
-    """Display the figure that ``draw`` makes of the controls' values, with a slider per control.
-
-    A control is a sequence of values in the order of its slider, which begins in the middle.  A
-    viewer without widgets shows three static figures: those of ``stills``, each of which names the
-    controls that are not at their middle values, or of the first control's least, middle and
-    greatest values.
-    """
-    begin = {name: values[len(values) // 2] for name, values in controls.items()}
-    if stills is None:
-        name, values = next(iter(controls.items()))
-        stills = [{name: values[0]}, {}, {name: values[-1]}]
-    static = stacked([as_svg(draw(**begin | dict(still))) for still in stills])
-    bundle = {"image/svg+xml": static, "text/plain": describe}
-    try:
-        import ipywidgets as widgets
-    except ImportError:
-        display(bundle, raw=True)
-        return
-    picture = widgets.HTML(as_svg(draw(**begin)))
-    sliders = {
-        name: widgets.SelectionSlider(
-            options=[(_words(value), value) for value in values],
-            value=begin[name],
-            description=name.replace("_", " "),
-            continuous_update=False,
-            style={"description_width": "9em"},
-            layout=widgets.Layout(width="32em"),
-        )
-        for name, values in controls.items()
-    }
-
-    def redraw(_: Any) -> None:
-        picture.value = as_svg(draw(**{name: slider.value for name, slider in sliders.items()}))
-
-    for slider in sliders.values():
-        slider.observe(redraw, names="value")
-    box = widgets.VBox([*sliders.values(), picture])
-    # One output in several formats: the front end shows the richest format that it knows.
-    display({**box._repr_mimebundle_(), **bundle}, raw=True)
-
-
-#: The size of an SVG by Matplotlib, in points.
-_SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
-
-
-def stacked(drawings: Sequence[str]) -> str:
-    """One SVG with several SVGs below one another."""
-    sizes = [tuple(map(float, _SIZE.search(drawing).groups())) for drawing in drawings]  # type: ignore[union-attr]
-    width, height = max(size[0] for size in sizes), sum(size[1] for size in sizes)
-    parts, top = [], 0.0
-    for drawing, (_, own) in zip(drawings, sizes, strict=True):
-        inner = drawing[drawing.index("<svg") :]
-        parts.append(inner.replace("<svg", f'<svg y="{top:g}"', 1).replace('pt"', '"', 2))
-        top += own
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}pt" height="{height:g}pt" '
-        f'viewBox="0 0 {width:g} {height:g}">{"".join(parts)}</svg>'
-    )
-
-
-def _words(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Display the figure that ``draw`` makes of the controls' values: see ``output.explore``."""
+    output.explore(lambda **values: as_svg(draw(**values)), describe, stills=stills, **controls)

@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import numpy as np
-
-import style
+import drawing
+from drawing import COLOURS, MARKERS, SYMBOLS, Axes, Figure
 
 
-def touched_twice(weights: Mapping[str, Any], touches: Sequence[int], title: str) -> Any:
+def touched_twice(
+    weights: Mapping[str, Sequence[float]], touches: Sequence[int], title: str
+) -> Figure:
     """The course of a weight under several penalties; grey lines are at the touches."""
-    figure, axes = style.new()
-    style.curves(axes, weights, xlabel="step t", ylabel="weight 0", ylim=(-0.03, 0.93), title=title)
+    axes = Axes(title, "step t", "weight 0", ylim=(-0.03, 0.97))
     for t in touches:
-        axes.axvline(t, color="0.8", linewidth=0.8, zorder=0)
-        axes.text(t + 1, 0.93, "touched", color="0.4", transform=axes.get_xaxis_transform())
-    return figure
+        axes.line([t, t], [-0.03, 0.97], "#ccc", width=0.8)
+        axes.text(t, 0.92, "touched", "#666", dx=3)
+    drawing.curves(axes, weights)
+    return Figure(axes)
 
 
-def visits(sizes: Sequence[int], dense: Sequence[float], lazy: Sequence[float]) -> Any:
+def visits(sizes: Sequence[int], dense: Sequence[float], lazy: Sequence[float]) -> Figure:
     """Weights visited per step against the number of features."""
-    figure, axes = style.new()
-    axes.set(xscale="log", yscale="log")
-    series = {"lazy": (sizes, lazy), "dense": (sizes, dense)}
-    style.curves(
-        axes, series, style=style.look, xlabel="features d", ylabel="weights visited per step",
-        title="Dense work grows with the number of features, lazy work does not",
-    )  # fmt: skip
-    return figure
+    title = "Dense work grows with the number of features, lazy work does not"
+    axes = Axes(title, "features d", "weights visited per step", log="xy")
+    drawing.curves(axes, {"lazy": (sizes, lazy), "dense": (sizes, dense)}, marked=True)
+    return Figure(axes)
 
 
-def by_frequency(frequency: Any, exact: Any, shortcut: Any) -> Any:
+def by_frequency(
+    frequency: Sequence[float], exact: Sequence[float], shortcut: Sequence[float]
+) -> Figure:
     """Sizes of weights against the share of the examples that have their features."""
-    figure, axes = style.new(height=3.6)
-    for number, weights in ((0, exact), (2, shortcut)):
-        axes.semilogx(frequency, np.abs(weights), **style.dots(number))
-    axes.invert_xaxis()
-    axes.set_xticks([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005])
-    axes.set_xticklabels(["1/2", "1/5", "1/10", "1/20", "1/50", "1/100", "1/200"])
-    axes.minorticks_off()
-    names = ["every weight shrinks at every step", "a weight shrinks when its feature occurs"]
-    style.legend(axes, names, at=(0.5, 0.94), numbers=(0, 2))
-    axes.set_xlabel("share of the examples that have the feature (rare features to the right)")
-    axes.set(ylabel="size of the weight", ylim=(-0.05, 1.3))
-    axes.set_title("Same total shrinkage: the shortcut takes it from the frequent features")
-    return figure
+    axes = Axes(
+        "Same total shrinkage: the shortcut takes it from the frequent features",
+        "share of the examples that have the feature (rare features to the right)",
+        "size of the weight", log="x", xlim=(0.6, 0.004), ylim=(-0.05, 1.3),
+        xticks={1 / n: f"1/{n}" for n in (2, 5, 10, 20, 50, 100, 200)},
+    )  # fmt: skip
+    names = "every weight shrinks at every step", "a weight shrinks when its feature occurs"
+    for row, (number, weights) in enumerate(((0, exact), (2, shortcut))):
+        marker = MARKERS[number]
+        axes.dots(frequency, [abs(w) for w in weights], COLOURS[number], marker)
+        words = f"{SYMBOLS[marker]} {names[row]}"
+        axes.text(0.045, 1.2 - 0.11 * row, words, COLOURS[number])
+    return Figure(axes, height=260)

@@ -76,7 +76,7 @@ class TestEach:
         for cell in document:
             if cell["cell_type"] == "markdown":
                 asked = "**Predict, then slide.**" in text(cell)
-            elif "style.explore(" in text(cell):
+            elif re.search(r"\b(style|drawing)\.explore\(", text(cell)):
                 assert asked, text(cell)
                 shown = [o["data"]["image/svg+xml"] for o in cell["outputs"] if "data" in o]
                 [svg] = map("".join, shown)
