@@ -28,7 +28,7 @@ from .rows cimport PATIENCE, soft
 from .working_set cimport WorkingSet, add_column, dot_column
 
 # Sweeps of coordinate descent in one step, and conjugate gradients in one run.
-cdef int MOST_SWEEPS = 30
+cdef int MOST_SWEEPS = 10
 cdef int MOST_DIRECTIONS = 8
 # The share of the columns that may change their sign in a sweep before conjugate gradients are
 # worth a run, and by how much a run reduces the residual.
