@@ -70,6 +70,7 @@ class DenseReference(Learner):
     - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, where g is the slope at the w
       before the shrink.
 
+    ``rule`` is a name, or a shrink as a function of (w, eta, l1, l2).
     With ``positive`` the gradient step sets a weight of the example that it takes below 0 to 0.
 
     >>> dense = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
@@ -87,14 +88,14 @@ class DenseReference(Learner):
         self,
         n_features: int,
         *,
-        rule: str = "fobos",
+        rule: str | Callable[[Any, Any, Any, Any], Any] = "fobos",
         step_order: str = "gradient_first",
         schedule: Callable[[int], Any] = lambda t: 1,
         positive: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(n_features, **options)
-        self.shrink = entry_named("rule", rule, SHRINKS)
+        self.shrink = rule if callable(rule) else entry_named("rule", rule, SHRINKS)
         self.shrinks_first = entry_named("step_order", step_order, SHRINKS_FIRST)
         self.schedule, self.positive = schedule, positive
         self.weights = [self.zero] * n_features

@@ -198,9 +198,9 @@ class Affine(Rule):
 
     is_affine = True
     #: the upper bound of eta * l2, excluded
-    decay_below: ClassVar[float]
+    decay_below: ClassVar[float] = LARGEST_SHRINK
     #: the reason for the bound of eta * l2, for error messages
-    why: ClassVar[str]
+    why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     #: one step in ``period`` steps pulls, ``period`` times as strongly
     period: int = 1
 
