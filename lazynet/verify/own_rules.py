@@ -28,7 +28,6 @@ def register_rule(
     *,
     shrink: Callable[[Any, Any, Any], tuple[Any, Any, Any]],
     reference: Callable[[Any, Any, Any, Any], Any],
-    source: str = "",
 ) -> None:
     """Add a rule that shrinks all weights by one map, |w| <- [a |w| - b]+.
 
@@ -46,8 +45,6 @@ def register_rule(
         difference: a near 1 has lost the digits.
     reference : callable
         (w, eta, l1, l2) -> the weight w after the shrink, as the paper writes it.
-    source : str, default=""
-        The paper.
 
     Examples
     --------
@@ -88,7 +85,7 @@ def register_rule(
             )
     setattr(rule, "shrink", staticmethod(lambda *given: Shrink(*shrink(*given))))  # noqa: B010
     ALGORITHMS[name] = Algorithm(
-        rule, None, partial(DenseReference, rule=reference), source, outputs=OutputsOnClock
+        rule, None, partial(DenseReference, rule=reference), "", outputs=OutputsOnClock
     )
 
 
