@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.parameters import (
-    Flag,
-    NonNegative,
-    SettledFields,
-    check_array,
-    check_integer,
-    shown,
-)
+from lazynet.parameters import Flag, NonNegative, SettledFields, check_array, check_integer, shown
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,7 @@ def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
 
 #: The type of the parameter ``class_weight``.
 ClassWeight = Annotated[
-    Mapping[Any, float] | str | Balanced,
-    Kind(_check_class_weight, objects=(Balanced,)),
+    Mapping[Any, float] | str | Balanced, Kind(_check_class_weight, objects=(Balanced,))
 ]
 
 

@@ -70,10 +70,7 @@ class _DualNetModel(LinearModel):
     history_: list[dict[str, Any]] = field(init=False)
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Find the minimum; an interrupted call leaves the estimator as it was.
 

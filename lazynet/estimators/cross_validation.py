@@ -19,14 +19,7 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
-from lazynet.parameters import (
-    Flag,
-    Kind,
-    NonNegative,
-    PositiveInt,
-    Threads,
-    kinds_of,
-)
+from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, kinds_of
 from lazynet.penalties import check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
 from lazynet.training.fit import make_plan

@@ -147,10 +147,7 @@ class StabilisedSGDClassifier(LinearClassifier):
     n_jobs: Threads | None = None
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Train from zero weights; an interrupted call leaves the estimator as it was.
 

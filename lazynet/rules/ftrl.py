@@ -70,9 +70,7 @@ class FTRL(Rule):
         options = super().reference_options(loss)
         if self.alpha is None:
             options |= dict(
-                alpha_unit=loss.alphas[0],
-                beta_unit=_BETA,
-                intercept_alpha=_INTERCEPT_ALPHA,
+                alpha_unit=loss.alphas[0], beta_unit=_BETA, intercept_alpha=_INTERCEPT_ALPHA
             )
         return options
 
@@ -88,10 +86,4 @@ class FTRL(Rule):
         penalties = (penalty.l1, penalty.l2, per_example)
         if self.alpha is not None:
             return (*penalties, self.alpha, self.beta, 0.0, 0.0)
-        return (
-            *penalties,
-            loss.alphas[0],
-            self.beta * _BETA,
-            _INTERCEPT_ALPHA,
-            self.beta,
-        )
+        return (*penalties, loss.alphas[0], self.beta * _BETA, _INTERCEPT_ALPHA, self.beta)
