@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -105,6 +105,19 @@ class LinearModel(BaseEstimator):
                 raise ValueError(advice)
             _check_nested(self, key, params)
         return super().set_params(**params)
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train on the rows; an interrupted call leaves the estimator as it was.
+
+        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
+        row's loss: a row of weight 2 counts as two rows.  X may be a source of ``lazynet.data``,
+        which contains y and the sample weights: its rows are mapped into memory from a temporary
+        file.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
 
     @all_or_nothing
     def _learn(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> list[Warning]:
