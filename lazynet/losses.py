@@ -253,11 +253,7 @@ def check_loss(name: str, value: Any, losses: Mapping[str, Loss] = LOSSES) -> Lo
 
 
 def get_loss(value: Any) -> Loss:
-    """The row of a loss given by name or as an object.
-
-    >>> get_loss("hinge").formula
-    'max(0, 1 - m)'
-    """
+    """The row of a loss given by name or as an object."""
     return check_loss("loss", value)
 
 

@@ -47,11 +47,7 @@ WIDEST = 2**31 - 1
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """A line of JSON in ASCII; NaN and infinite numbers are null.
-
-    >>> as_json({"loss": float("nan"), "rows": np.int64(3)})
-    '{"loss": null, "rows": 3}'
-    """
+    """A line of JSON in ASCII; NaN and infinite numbers are null."""
     return json.dumps({name: _plain(value) for name, value in result.items()}, allow_nan=False)
 
 
@@ -96,11 +92,7 @@ def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str])
 
 
 def count(text: str) -> int:
-    """A whole number from 1 on; argparse names the option in its error.
-
-    >>> count("3")
-    3
-    """
+    """A whole number from 1 on; argparse names the option in its error."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text}")
     return int(text)

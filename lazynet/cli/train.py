@@ -225,11 +225,7 @@ def value_of(text: str) -> Any:
 
 
 def object_of(name: str, value: Any) -> Any:
-    """The object that ``value`` names as the parameter ``name``, or else ``value``.
-
-    >>> object_of("rule", "ftrl"), object_of("loss", "hinge")
-    (FTRL(), 'hinge')
-    """
+    """The object that ``value`` names as the parameter ``name``, or else ``value``."""
     kinds = OBJECTS.get(name.rpartition("__")[2], {})
     return kinds[value]() if isinstance(value, str) and value in kinds else value
 

@@ -246,11 +246,7 @@ def _check(status: int, row: int) -> None:
 
 
 def sizes_of_targets(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviation of every column of targets; 1 for a constant column.
-
-    >>> sizes_of_targets(np.array([[1.0, 7.0], [5.0, 7.0]]))
-    array([2., 1.])
-    """
+    """The standard deviation of every column of targets; 1 for a constant column."""
     with np.errstate(over="ignore", invalid="ignore"):
         spread, largest = numbers.std(axis=0), np.abs(numbers).max(axis=0)
     varies = np.isfinite(spread) & (spread > _CONSTANT * largest)

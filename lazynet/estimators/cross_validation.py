@@ -122,11 +122,7 @@ class LinearModelCV(LinearModel):
 
 
 def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
-    """The settings that the parameters l1s and l2s name; see ``falling``.
-
-    >>> np.round(grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01), 9).tolist()
-    [[2.0, 0.0], [0.2, 0.0], [0.02, 0.0]]
-    """
+    """The settings that the parameters l1s and l2s name; see ``falling``."""
     return settings_of(falling(p.l1s, largest_l1, smallest), p.l2s)
 
 
