@@ -11,7 +11,7 @@ A rule of the affine family is written twice: as the papers write the shrink, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner
@@ -101,31 +101,18 @@ class DenseReference(Learner):
         self.weights = [self.zero] * n_features
         self.intercept = self.zero
 
-    def predict(self, indices: Iterable[int], values: Iterable[Any]) -> Any:
-        """w.x + b at the present weights."""
-        pairs = zip(indices, values, strict=True)
-        return sum((self.weights[j] * x for j, x in pairs), self.intercept)
-
-    def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
-    ) -> Any:
-        """Learn from one example of this importance; return the prediction before."""
-        eta, prediction = self.schedule(self.t), self.predict(indices, values)
-        slope = importance * self.slope(prediction, target, self.epsilon)
-
+    def _learn(self, example: Sequence[tuple[int, Any]], slope: Any, importance: Any) -> None:
+        eta = self.schedule(self.t)
         if self.shrinks_first:
             self._shrink_all(eta)
-        for j, x in zip(indices, values, strict=True):
+        for j, x in example:
             self.weights[j] -= eta * (slope * x)
             if self.positive and self.weights[j] < 0:
                 self.weights[j] = self.zero
         if not self.shrinks_first:
             self._shrink_all(eta)
-
         if self.fit_intercept:
             self.intercept -= eta * slope
-        self.t += 1
-        return prediction
 
     def _shrink_all(self, eta: Any) -> None:
         self.weights = [self.shrink(w, eta, self.l1, self.l2) for w in self.weights]
