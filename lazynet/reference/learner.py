@@ -95,7 +95,12 @@ class Learner:
 
 
 class Computed(Learner):
-    """A learner whose weights are computed one by one, by ``weight``."""
+    """A learner whose weights are computed one by one, by ``weight``.
+
+    >>> from lazynet.reference import DenseRDA
+    >>> isinstance(DenseRDA(1), Computed), DenseRDA(1).weights
+    (True, [0.0])
+    """
 
     @property
     def weights(self) -> list[Any]:  # type: ignore[override]
