@@ -110,11 +110,6 @@ class SpanLoss(MeanLoss):
         H = hessian(self, rows, np.arange(n), n_heads, self.derivatives[2])
         return NOTHING, H[np.tri(n + 1, dtype=bool)]
 
-    def product(self, v: Any, vb: float) -> Answer:
-        """The Hessian of the intercept and all features times vb and v, a row as in ``along``."""
-        r = self.derivatives[2] * (self.margins(v.toarray()[0]) + vb)
-        return np.array([r.sum()]), self.X.T @ r
-
     def sizes(self) -> Answer:
         """The number of nonzeros of every feature, and then the sums of their squares."""
         X = self.X
