@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import MeanOverBlocks, unpacked
@@ -118,14 +117,11 @@ class NewtonOnSums(NewtonSteps):
 
     def shortened(self, here: Iterate, there: Iterate, db: float) -> Iterate:
         away = there.weights - here.weights
-        options = {"v": sparse.csr_matrix(away), "db": db, "steps": _HALVINGS}
-        losses, _ = self.mean.sums("along", here.weights, here.intercept, **options)
-        objectives = losses + [self.penalty.value(here.weights + t * away) for t in _HALVINGS]
-        best = int(np.argmin(objectives))
-        if objectives[best] >= here.objective:
-            return here
-        step = _HALVINGS[best]
-        return self.evaluate(here.weights + step * away, here.intercept + step * db)
+        for step in _HALVINGS:
+            between = self.evaluate(here.weights + step * away, here.intercept + step * db)
+            if between.objective < here.objective:
+                return between
+        return here
 
 
 class MinimiserOnSums(Minimiser):

@@ -91,12 +91,6 @@ class SpanLoss(MeanLoss):
         numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
         return np.array(numbers), self.correlations(a)
 
-    def along(self, v: Any, db: float, steps: Sequence[float]) -> Answer:
-        """The loss after each step along v, a row of a sparse matrix."""
-        d = self.margins(v.toarray()[0])
-        losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
-        return np.array(losses), NOTHING
-
     def gram(self, features: Features, n_heads: int) -> Answer:
         """The Hessian of the intercept and ``features``, the first of which are heads.
 
