@@ -176,7 +176,12 @@ SOFTMAX = replace(
 
 
 @dataclass(repr=False)
-class Huber(ParameterObject):
+class _Width(ParameterObject):
+    epsilon: NonNegative = 0.1
+
+
+@dataclass(repr=False)
+class Huber(_Width):
     """The loss "huber": quadratic up to a distance of ``epsilon`` from the target, linear beyond.
 
     >>> from lazynet import LazyNetRegressor
@@ -185,33 +190,28 @@ class Huber(ParameterObject):
     """
 
     name: ClassVar[str] = "huber"
-    epsilon: NonNegative = 0.1
 
 
 @dataclass(repr=False)
-class EpsilonInsensitive(ParameterObject):
+class EpsilonInsensitive(_Width):
     """The loss "epsilon_insensitive": zero up to a distance of ``epsilon`` from the target.
 
-    >>> from lazynet import LazyNetRegressor
-    >>> LazyNetRegressor(loss=EpsilonInsensitive(0.5))
-    LazyNetRegressor(loss=EpsilonInsensitive(epsilon=0.5))
+    >>> EpsilonInsensitive(0.5)
+    EpsilonInsensitive(epsilon=0.5)
     """
 
     name: ClassVar[str] = "epsilon_insensitive"
-    epsilon: NonNegative = 0.1
 
 
 @dataclass(repr=False)
-class SquaredEpsilonInsensitive(ParameterObject):
+class SquaredEpsilonInsensitive(_Width):
     """The loss "squared_epsilon_insensitive": zero up to ``epsilon``, then the excess squared.
 
-    >>> from lazynet import LazyNetRegressor
-    >>> LazyNetRegressor(loss=SquaredEpsilonInsensitive(0.5))
-    LazyNetRegressor(loss=SquaredEpsilonInsensitive(epsilon=0.5))
+    >>> SquaredEpsilonInsensitive(0.5)
+    SquaredEpsilonInsensitive(epsilon=0.5)
     """
 
     name: ClassVar[str] = "squared_epsilon_insensitive"
-    epsilon: NonNegative = 0.1
 
 
 LossLike = str | Huber | EpsilonInsensitive | SquaredEpsilonInsensitive
