@@ -2,16 +2,7 @@
 
 ``assert_matches_reference`` compares an object that has ``weights`` and
 ``step(indices, values, target, importance)`` with the dense reference of any exact rule, after
-every step, on problems that Hypothesis draws and shrinks:
-
-    from hypothesis import given
-    from lazynet.verify.strategies import assert_matches_reference, problems
-
-    @given(problems(losses=["squared_error"], rules=["fobos"]))
-    def test_my_rule(problem):
-        mine = MyLazyRule(problem.n_features, l1=problem.l1, l2=problem.l2, rates=problem.rates)
-        assert_matches_reference(mine, problem)
-
+every step, on problems that Hypothesis draws and shrinks; docs/check_your_own_rule.md has examples.
 For the rules of the affine family the tolerance is derived from the number of steps and the unit
 roundoff; for rules that are not affine it is 1e-10 of 1 + the largest weight (``lazynet.verify``).
 """
