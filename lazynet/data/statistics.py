@@ -171,7 +171,8 @@ class Units:
         n, shown = len(self.sizes), min(len(self.sizes), _ROWS_SHOWN)
         names = [*map(str, range(shown) if self.names is None else self.names[:shown])]
         width = max(map(len, ["feature", *names]))
-        lines = [f"Units of {n} features; {len(self.moved)} {_is(len(self.moved))} centred"]
+        verb = "is" if len(self.moved) == 1 else "are"
+        lines = [f"Units of {n} features; {len(self.moved)} {verb} centred"]
         pairs = zip(self.sizes[:shown], self.means[:shown], strict=True)
         rows = [["size", "mean"], *([f"{x:.4g}" for x in pair] for pair in pairs)]
         widths = [max(len(row[k]) for row in rows) for k in range(2)]
@@ -232,10 +233,6 @@ class Units:
 
 # The features that the representation of units shows.
 _ROWS_SHOWN = 8
-
-
-def _is(n: int) -> str:
-    return "is" if n == 1 else "are"
 
 
 def _check(status: int, row: int) -> None:

@@ -233,19 +233,12 @@ class LinearModel(BaseEstimator):
         super().__setstate__(attributes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
+        """Write the fitted model to the file ``path``; ``lazynet.load`` reads it, bit for bit.
 
         The file appears as a whole or not at all; an earlier file at ``path`` stays until then.
         It holds no code: numbers, strings and the names of lazynet's own objects.  A parameter
         that is a Python function is refused.  The page "Model files" describes the format.
 
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Examples
-        --------
         >>> import os, tempfile
         >>> import lazynet
         >>> model = lazynet.DualNetRegressor().fit([[1.0], [2.0]], [2.0, 4.0])

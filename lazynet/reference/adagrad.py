@@ -71,7 +71,10 @@ class DenseAdaGrad(Computed):
         self._catch_up([j for j, _ in example])
         for j, x in example:
             self._move(j, slope * x, importance * x)
-        self._move_intercept(slope)
+        if self.fit_intercept and slope:
+            self.intercept_G += slope * slope
+            rate = self.intercept_alpha / (self.intercept_delta + math.sqrt(self.intercept_G))
+            self.intercept -= rate * slope
         self._shrink_all()
 
     def _move(self, j: int, g: float, x: float) -> None:
@@ -82,12 +85,6 @@ class DenseAdaGrad(Computed):
                 self.G[j] = first * first
             self.G[j] += g * g
             self.w[j] -= self.rate(self.G[j]) * g
-
-    def _move_intercept(self, g: float) -> None:
-        if self.fit_intercept and g:
-            self.intercept_G += g * g
-            rate = self.intercept_alpha / (self.intercept_delta + math.sqrt(self.intercept_G))
-            self.intercept -= rate * g
 
     def _shrink_all(self) -> None:
         self.w = [

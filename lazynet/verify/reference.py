@@ -401,7 +401,12 @@ def assert_matches_reference(
         if not reference.comparable:
             return step
         implementation.step(*example)
-        weights = _weights_of(implementation, read, problem.n_features)
+        weights = implementation.weights if read is None else read(implementation)
+        weights = check_array("weights", "must hold real numbers", weights)
+        if weights.shape != (problem.n_features,):
+            raise ValueError(
+                f"weights must be {problem.n_features} numbers, got the shape {weights.shape}"
+            )
         intercept = float(getattr(implementation, "intercept", reference.intercept))
         distance = reference.distance(weights, intercept)
         if not distance <= reference.bound:  # so that NaN fails
@@ -426,19 +431,6 @@ def _check_model(name: str, model: Any, problem: Problem, has_weights: bool = Tr
             f"the problem fits an intercept and the {name} has no attribute "
             "`intercept`: add one, or draw problems(intercepts=[False])"
         )
-
-
-def _weights_of(
-    model: Any, read: Callable[[Any], ArrayLike] | None, n_features: int
-) -> NDArray[np.float64]:
-    """The weights of an implementation; refuses what is no array of them."""
-    weights = model.weights if read is None else read(model)
-    weights = check_array("weights", "must hold real numbers", weights)
-    if weights.shape != (n_features,):
-        raise ValueError(
-            f"weights must be an array of {n_features} numbers, got one of shape {weights.shape}"
-        )
-    return weights
 
 
 def _difference(weights: NDArray[np.float64], reference: BoundedReference, distance: float) -> str:

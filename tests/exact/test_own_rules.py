@@ -271,7 +271,7 @@ def test_what_cannot_be_compared_is_refused(name, model, error, message):
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
-        ([0.0], ValueError, r"weights must be an array of 2 numbers, got one of shape \(1,\)"),
+        ([0.0], ValueError, r"weights must be 2 numbers, got the shape \(1,\)"),
         (["a", "b"], TypeError, "weights must hold real numbers"),
     ],
 )
