@@ -93,28 +93,34 @@ LOSSES: dict[str, tuple[Function, Function]] = {
     "hinge": (hinge, hinge_slope),
     # [ 1 - m ]+^2
     "squared_hinge": (
-        lambda p, y, e: _square(max(0, 1 - p * y)),
-        lambda p, y, e: -2 * y * max(0, 1 - p * y),
+        lambda p, y, epsilon: _square(max(0, 1 - p * y)),
+        lambda p, y, epsilon: -2 * y * max(0, 1 - p * y),
     ),
     "modified_huber": (
         modified_huber,
-        lambda p, y, e: -2 * y * max(0, 1 - p * y) if p * y >= -1 else -4 * y,
+        lambda p, y, epsilon: -2 * y * max(0, 1 - p * y) if p * y >= -1 else -4 * y,
     ),
-    "squared_error": (lambda p, y, e: _square(p - y) / 2, lambda p, y, e: p - y),
-    "absolute_error": (lambda p, y, e: abs(p - y), lambda p, y, e: _sign(p - y)),
-    "huber": (huber, lambda p, y, e: p - y if abs(p - y) <= e else e * _sign(p - y)),
-    # [ |p - y| - e ]+
+    "squared_error": (lambda p, y, epsilon: _square(p - y) / 2, lambda p, y, epsilon: p - y),
+    "absolute_error": (lambda p, y, epsilon: abs(p - y), lambda p, y, epsilon: _sign(p - y)),
+    "huber": (
+        huber,
+        lambda p, y, epsilon: p - y if abs(p - y) <= epsilon else epsilon * _sign(p - y),
+    ),
+    # [ |p - y| - epsilon ]+
     "epsilon_insensitive": (
-        lambda p, y, e: max(0, abs(p - y) - e),
-        lambda p, y, e: _sign(p - y) if abs(p - y) > e else 0,
+        lambda p, y, epsilon: max(0, abs(p - y) - epsilon),
+        lambda p, y, epsilon: _sign(p - y) if abs(p - y) > epsilon else 0,
     ),
-    "smooth_hinge": (smooth_hinge, lambda p, y, e: -y * min(1, max(0, 1 - p * y))),
+    "smooth_hinge": (smooth_hinge, lambda p, y, epsilon: -y * min(1, max(0, 1 - p * y))),
     # [ -m ]+; with a slope of 0 at the kink, zero weights would never move: every prediction is 0
-    "perceptron": (lambda p, y, e: max(0, -p * y), lambda p, y, e: -y if p * y <= 0 else 0),
-    # [ |p - y| - e ]+^2
+    "perceptron": (
+        lambda p, y, epsilon: max(0, -p * y),
+        lambda p, y, epsilon: -y if p * y <= 0 else 0,
+    ),
+    # [ |p - y| - epsilon ]+^2
     "squared_epsilon_insensitive": (
-        lambda p, y, e: _square(max(0, abs(p - y) - e)),
-        lambda p, y, e: 2 * (p - y - e * _sign(p - y)) if abs(p - y) > e else 0 * p,
+        lambda p, y, epsilon: _square(max(0, abs(p - y) - epsilon)),
+        lambda p, y, epsilon: 2 * _sign(p - y) * max(0, abs(p - y) - epsilon),
     ),
 }
 
