@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # `name as name` is how type checkers know a public name
     from lazynet.schedules import Power as Power
     from lazynet.training.stepper import Stepper as Stepper
     from lazynet.verify.online import VerificationReport as VerificationReport
+    from lazynet.verify.own_rules import register_rule as register_rule
 
 # A module is imported at the first use of one of its names, so that `lazynet.reference` works
 # without a compiler and without NumPy.
@@ -115,6 +116,7 @@ _NAMES = {
     " Pegasos Power",
     "lazynet.training.stepper": "Stepper",
     "lazynet.verify.online": "VerificationReport",
+    "lazynet.verify.own_rules": "register_rule",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -130,11 +130,7 @@ AverageLike = Annotated[
 
 
 def known_average(average: Average | Suffix, n_steps: int | None) -> Average:
-    """The average of a run of ``n_steps`` steps; None: the number is not known.
-
-    >>> known_average(Suffix(), 10)
-    FromStep(first=6)
-    """
+    """The average of a run of ``n_steps`` steps; None: the number is not known."""
     if isinstance(average, Suffix):
         return average.completed(n_steps)
     if isinstance(average, PolynomialDecay) and n_steps:

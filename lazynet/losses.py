@@ -8,7 +8,7 @@ file, which has all constants of the loss (CONTRIBUTING, "Add a loss").
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -17,40 +17,15 @@ from numpy.typing import NDArray
 
 from lazynet.parameters import Kind, NonNegative, ParameterObject, check_choice, refuse_class
 
-
-def _positive(value: float) -> bool:
-    return 0.0 < value < math.inf
-
-
-def _bounds_the_slope(loss: Loss, value: tuple[float, float]) -> bool:
-    constant, factor = value
-    sizes = constant >= 0.0 and 0.0 <= factor < math.inf and constant + factor > 0.0
-    return sizes and (constant < math.inf or loss.curvature is not None)
-
-
-#: The constants that are checked: whether the row of a loss may have a value, and what it must be.
-_CONSTANTS: dict[str, tuple[Callable[[Loss, Any], bool], str]] = {
-    "curvature": (
-        lambda loss, value: value is None or _positive(value),
-        "a positive number, the bound of the second derivative; None if the slope jumps",
-    ),
-    "kinks": (
-        lambda loss, value: bool(value) == (loss.curvature is None),
-        "pairs (c, k), jumps of the slope at c + k * epsilon, if curvature is None; else empty",
-    ),
-    "steepest": (
-        _bounds_the_slope,
-        "a pair (c, k), the bound c + k * epsilon of the slope; c may be infinite with a curvature",
-    ),
-    "alphas": (
-        lambda loss, value: len(value) == 2 and all(map(_positive, value)),
-        "two positive numbers, alpha of FTRL and of AdaGrad without and with initial",
-    ),
-    "gamma": (lambda loss, value: _positive(value), "a positive number, gamma of RDA"),
-    "probability": (
-        lambda loss, value: value in (None, "logistic", "clipped"),
-        "'logistic', 'clipped' or None",
-    ),
+#: The constants that are checked, and what they must be.
+_CONSTANTS = {
+    "curvature": "a positive number, the bound of the second derivative; None if the slope jumps",
+    "kinks": "pairs (c, k), jumps of the slope at c + k epsilon, if curvature is None; else empty",
+    "steepest": "a pair (c, k), the bound c + k * epsilon of the slope; c may be infinite with a "
+    "curvature",
+    "alphas": "two positive numbers, alpha of FTRL and of AdaGrad without and with initial",
+    "gamma": "a positive number, gamma of RDA",
+    "probability": "'logistic', 'clipped' or None",
 }
 #: The value of a constant that the row of a loss lacks.
 _LACKING: Any = object()
@@ -98,11 +73,22 @@ class Loss:
 
     def __post_init__(self) -> None:
         """Refuse a row that lacks a constant, or whose constants contradict each other."""
-        for name, (fits, needs) in _CONSTANTS.items():
-            value = getattr(self, name)
-            if value is _LACKING:
+        for name, needs in _CONSTANTS.items():
+            if getattr(self, name) is _LACKING:
                 raise ValueError(f"the loss {self.name!r} lacks {name}, which must be {needs}")
-            if not fits(self, value):
+        (constant, factor), jumps = self.steepest, self.curvature is None
+        bounds = constant >= 0.0 and 0.0 <= factor < math.inf and constant + factor > 0.0
+        sound = {
+            "curvature": self.curvature is None or 0.0 < self.curvature < math.inf,
+            "kinks": bool(self.kinks) == jumps,
+            "steepest": bounds and not (constant == math.inf and jumps),
+            "alphas": len(self.alphas) == 2 and all(0.0 < each < math.inf for each in self.alphas),
+            "gamma": 0.0 < self.gamma < math.inf,
+            "probability": self.probability in (None, "logistic", "clipped"),
+        }
+        for name, needs in _CONSTANTS.items():
+            if not sound[name]:
+                value = getattr(self, name)
                 raise ValueError(f"{name} of the loss {self.name!r} must be {needs}, got {value!r}")
 
     @property
@@ -190,7 +176,12 @@ SOFTMAX = replace(
 
 
 @dataclass(repr=False)
-class Huber(ParameterObject):
+class _Width(ParameterObject):
+    epsilon: NonNegative = 0.1
+
+
+@dataclass(repr=False)
+class Huber(_Width):
     """The loss "huber": quadratic up to a distance of ``epsilon`` from the target, linear beyond.
 
     >>> from lazynet import LazyNetRegressor
@@ -199,33 +190,28 @@ class Huber(ParameterObject):
     """
 
     name: ClassVar[str] = "huber"
-    epsilon: NonNegative = 0.1
 
 
 @dataclass(repr=False)
-class EpsilonInsensitive(ParameterObject):
+class EpsilonInsensitive(_Width):
     """The loss "epsilon_insensitive": zero up to a distance of ``epsilon`` from the target.
 
-    >>> from lazynet import LazyNetRegressor
-    >>> LazyNetRegressor(loss=EpsilonInsensitive(0.5))
-    LazyNetRegressor(loss=EpsilonInsensitive(epsilon=0.5))
+    >>> EpsilonInsensitive(0.5)
+    EpsilonInsensitive(epsilon=0.5)
     """
 
     name: ClassVar[str] = "epsilon_insensitive"
-    epsilon: NonNegative = 0.1
 
 
 @dataclass(repr=False)
-class SquaredEpsilonInsensitive(ParameterObject):
+class SquaredEpsilonInsensitive(_Width):
     """The loss "squared_epsilon_insensitive": zero up to ``epsilon``, then the excess squared.
 
-    >>> from lazynet import LazyNetRegressor
-    >>> LazyNetRegressor(loss=SquaredEpsilonInsensitive(0.5))
-    LazyNetRegressor(loss=SquaredEpsilonInsensitive(epsilon=0.5))
+    >>> SquaredEpsilonInsensitive(0.5)
+    SquaredEpsilonInsensitive(epsilon=0.5)
     """
 
     name: ClassVar[str] = "squared_epsilon_insensitive"
-    epsilon: NonNegative = 0.1
 
 
 LossLike = str | Huber | EpsilonInsensitive | SquaredEpsilonInsensitive
@@ -253,11 +239,7 @@ def check_loss(name: str, value: Any, losses: Mapping[str, Loss] = LOSSES) -> Lo
 
 
 def get_loss(value: Any) -> Loss:
-    """The row of a loss given by name or as an object.
-
-    >>> get_loss("hinge").formula
-    'max(0, 1 - m)'
-    """
+    """The row of a loss given by name or as an object."""
     return check_loss("loss", value)
 
 

@@ -47,11 +47,7 @@ def shown(value: Any) -> str:
 
 
 def as_float(value: Any) -> float:
-    """``value`` as a float; infinite if it is too large for a float.
-
-    >>> as_float(3), as_float(-(10**400))
-    (3.0, -inf)
-    """
+    """``value`` as a float; infinite if it is too large for a float."""
     try:
         # A long double that is too large becomes infinite, and the caller refuses infinity.
         with np.errstate(over="ignore"):
@@ -139,22 +135,14 @@ def check_integer(
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """``value`` as a bool; anything but True and False is refused.
-
-    >>> check_flag("shuffle", np.bool_(True))
-    True
-    """
+    """``value`` as a bool; anything but True and False is refused."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
 def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
-    """``value`` as a str; a name that is not among ``accepted`` is refused.
-
-    >>> check_choice("gravity", np.str_("universal"), ("universal", "informative"))
-    'universal'
-    """
+    """``value`` as a str; a name that is not among ``accepted`` is refused."""
     if not isinstance(value, str) or value not in accepted:
         meant = did_you_mean(value, accepted)
         raise ValueError(f"{name} must be one of {sorted(accepted)}, got {shown(value)}{meant}")
@@ -175,13 +163,7 @@ def did_you_mean(value: Any, accepted: Collection[str]) -> str:
 
 
 def refuse_masked(name: str, values: Any) -> None:
-    """Refuse an array, a list of arrays or a sparse matrix with a masked entry: NumPy would use it.
-
-    >>> refuse_masked("y", np.ma.array([1.0, 2.0], mask=[False, True]))
-    Traceback (most recent call last):
-    ...
-    ValueError: y must not have masked entries: leave their rows out, or fill them
-    """
+    """Refuse an array, a list or a sparse matrix with a masked entry, which NumPy would use."""
     parts = values if isinstance(values, (list, tuple)) else (values,)
     if hasattr(values, "tocsr"):
         parts = tuple(vars(values).values())
@@ -349,13 +331,7 @@ class ParameterObject(BaseEstimator):
 
 
 def refuse_class(name: str, value: Any, arguments: str = "") -> None:
-    """Refuse a class in place of an object; the error names the call, with these ``arguments``.
-
-    >>> refuse_class("rule", int)
-    Traceback (most recent call last):
-    ...
-    TypeError: rule must be an object, got the class int: write int()
-    """
+    """Refuse a class in place of an object; the error names the call, with these ``arguments``."""
     if isinstance(value, type):
         call = f"{value.__name__}({arguments})"
         raise TypeError(f"{name} must be an object, got the class {value.__name__}: write {call}")

@@ -11,22 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.parameters import (
-    Flag,
-    NonNegative,
-    SettledFields,
-    check_array,
-    check_integer,
-    shown,
-)
+from lazynet.parameters import Flag, NonNegative, SettledFields, check_array, check_integer, shown
 
 
 @dataclass(frozen=True)
 class ElasticNet(SettledFields):
     """The penalty of Lipton & Elkan, with any strengths l1, l2 >= 0.
 
-    >>> ElasticNet(l1=1.0, l2=2.0).value(np.array([3.0, -1.0]))
-    14.0
+    >>> penalty = ElasticNet(l1=1.0, l2=2.0)
+    >>> penalty.value(np.array([3.0, -1.0])), penalty.of_sums(4.0, 10.0)
+    (14.0, 14.0)
     """
 
     l1: NonNegative = 0.0
@@ -39,11 +33,7 @@ class ElasticNet(SettledFields):
         return self.of_sums(float(np.abs(weights).sum()), float(np.dot(weights, weights)))
 
     def of_sums(self, absolute: float, squared: float) -> float:
-        """The penalty of weights with these sums of magnitudes and of squares.
-
-        >>> ElasticNet(l1=1.0, l2=2.0).of_sums(4.0, 10.0)
-        14.0
-        """
+        """The penalty of weights with these sums of magnitudes and of squares."""
         # With a strength of 0 the penalty is 0, even if the sum has overflowed.
         parts = (self.l1 * absolute if self.l1 else 0.0, self.l2 * squared if self.l2 else 0.0)
         return float(parts[0] + 0.5 * parts[1])

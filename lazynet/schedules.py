@@ -334,11 +334,7 @@ ScheduleLike = Annotated[
 
 
 def needs_scale(schedule: Any) -> bool:
-    """Whether ``schedule`` leaves the scale of its rates to the model.
-
-    >>> needs_scale(Power()), needs_scale(Power(0.5)), needs_scale(Pegasos())
-    (True, False, False)
-    """
+    """Whether ``schedule`` leaves the scale of its rates to the model."""
     return isinstance(schedule, Scaled) and schedule.eta0 is None
 
 

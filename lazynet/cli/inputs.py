@@ -46,24 +46,19 @@ WIDEST = 2**31 - 1
 # --- the printed results -------------------------------------------------------------------
 
 
-def as_json(result: dict[str, Any]) -> str:
-    """A line of JSON in ASCII; NaN and infinite numbers are null.
-
-    >>> as_json({"loss": float("nan"), "rows": np.int64(3)})
-    '{"loss": null, "rows": 3}'
-    """
-    return json.dumps({name: _plain(value) for name, value in result.items()}, allow_nan=False)
-
-
 def _plain(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def report(result: dict[str, Any], as_one_line: bool) -> None:
-    """Print a result: one JSON object, or a line for each of its entries that are not None."""
+    """Print a result: one JSON object, or a line for each of its entries that are not None.
+
+    In JSON, NaN and infinite numbers are null.
+    """
     if as_one_line:
-        print(as_json(result))
+        numbers = {name: _plain(value) for name, value in result.items()}
+        print(json.dumps(numbers, allow_nan=False))
         return
     width = max(map(len, result))
     for name, value in result.items():
@@ -96,11 +91,7 @@ def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str])
 
 
 def count(text: str) -> int:
-    """A whole number from 1 on; argparse names the option in its error.
-
-    >>> count("3")
-    3
-    """
+    """A whole number from 1 on; argparse names the option in its error."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text}")
     return int(text)
@@ -240,11 +231,6 @@ def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
             f"if the rows have that form, or --format {same} if the columns are those of the model"
         )
     return form
-
-
-def note_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options with which the rows were read, for the file of a model."""
-    return {name: getattr(options, name) for name in REMEMBERED}
 
 
 def _base_of(options: argparse.Namespace) -> int:

@@ -111,7 +111,8 @@ def run(options: argparse.Namespace) -> None:
         _check_outputs(options)
         source = _source(options)
         model = _fitted(options, source, old, parameters)
-        model_files.save(model, options.output, inputs.note_of(options))
+        note = {name: getattr(options, name) for name in inputs.REMEMBERED}
+        model_files.save(model, options.output, note)
         _report(options, model, source, time.perf_counter() - began)
 
 
@@ -224,16 +225,6 @@ def value_of(text: str) -> Any:
         return text
 
 
-def object_of(name: str, value: Any) -> Any:
-    """The object that ``value`` names as the parameter ``name``, or else ``value``.
-
-    >>> object_of("rule", "ftrl"), object_of("loss", "hinge")
-    (FTRL(), 'hinge')
-    """
-    kinds = OBJECTS.get(name.rpartition("__")[2], {})
-    return kinds[value]() if isinstance(value, str) and value in kinds else value
-
-
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     """The parameters of the estimator from the options, by name."""
     by_option = [(name, getattr(options, name)) for name in ("loss", "l1", "l2")]
@@ -249,7 +240,11 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
         parameters[name] = value_of(text)
     if options.passes is not None:
         parameters.setdefault("tol", None)
-    return {name: object_of(name, value) for name, value in parameters.items()}
+    for name, value in parameters.items():
+        kinds = OBJECTS.get(name.rpartition("__")[2], {})
+        if isinstance(value, str) and value in kinds:
+            parameters[name] = kinds[value]()
+    return parameters
 
 
 def guessed_task(facts: Facts) -> tuple[str, str]:

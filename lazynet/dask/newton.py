@@ -1,8 +1,7 @@
 """Newton's method on a working set, with rows on workers.
 
 The steps are those of ``lazynet.minimum.gram``.  ``MeanOverBlocks.sums`` returns sums over all
-rows: the loss and the correlations with all features, the Hessian on the working set, or its
-product with a vector.
+rows: the loss and the correlations with all features, or the Hessian on the working set.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import MeanOverBlocks, unpacked
@@ -28,8 +26,8 @@ from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
-# The most columns of a Hessian; with more, the most products of it with a vector in a step.
-_MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
+# The most columns of a Hessian: a step moves no more weights.
+_MOST_COLUMNS = 3000
 _HALVINGS = 0.5 ** np.arange(1.0, 9.0)
 
 
@@ -100,6 +98,12 @@ class NewtonOnSums(NewtonSteps):
 
     def working_set(self, here: Iterate) -> Features:
         chosen = super().working_set(here)
+        if len(chosen) > _MOST_COLUMNS:
+            # The features whose conditions of a minimum are violated most.
+            w, l1 = here.weights[chosen], self.penalty.l1
+            pull = here.correlations[chosen] - self.penalty.l2 * w
+            far = np.where(w, np.abs(pull - l1 * np.sign(w)), np.abs(pull) - l1)
+            chosen = np.sort(chosen[np.argsort(-far, kind="stable")[:_MOST_COLUMNS]])
         return chosen[np.argsort(-self.compact.frequencies[chosen], kind="stable")]
 
     def hessian(self, here: Iterate, chosen: Features) -> Vector:
@@ -111,49 +115,13 @@ class NewtonOnSums(NewtonSteps):
         # Every row counts once.
         return self.mean.sizes[1][chosen] / self.mean.n_rows
 
-    def model_minimum(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
-        if len(chosen) <= _MOST_COLUMNS:
-            return super().model_minimum(here, chosen)
-        return self._by_products(here, chosen)
-
     def shortened(self, here: Iterate, there: Iterate, db: float) -> Iterate:
         away = there.weights - here.weights
-        options = {"v": sparse.csr_matrix(away), "db": db, "steps": _HALVINGS}
-        losses, _ = self.mean.sums("along", here.weights, here.intercept, **options)
-        objectives = losses + [self.penalty.value(here.weights + t * away) for t in _HALVINGS]
-        best = int(np.argmin(objectives))
-        if objectives[best] >= here.objective:
-            return here
-        step = _HALVINGS[best]
-        return self.evaluate(here.weights + step * away, here.intercept + step * db)
-
-    def _by_products(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
-        """Conjugate gradients with the signs held; a weight that would change its sign is 0."""
-        mean, l1, l2, w = self.mean, self.penalty.l1, self.penalty.l2, here.weights[chosen]
-        u, at = here.correlations[chosen], (here.weights, here.intercept)
-        signs = np.where(w != 0.0, np.sign(w), np.sign(u))
-        # About the diagonal of the Hessian.
-        diagonal = np.append(here.bend * self.squares(chosen) + l2, here.bend)
-        scale = diagonal * (1.0 + self.damping) + 1e-300
-        r = np.append(u - l2 * w - l1 * signs, here.rise)
-        x, z = np.zeros(len(r)), r / scale
-        p, least = z, 1e-3 * float(r @ z)
-        for _ in range(_MOST_PRODUCTS):
-            rz = float(r @ z)
-            if rz <= least:
-                break
-            vb = p[-1] if mean.fit_intercept else 0.0
-            v = sparse.csr_matrix((p[:-1], chosen, [0, len(chosen)]), (1, mean.n_columns))
-            (last,), full = mean.sums("product", *at, v=v, vb=vb)
-            product = np.append(full[chosen] + l2 * p[:-1], last) + self.damping * scale * p
-            step = rz / float(p @ product)
-            x, r = x + step * p, r - step * product
-            if not mean.fit_intercept:
-                r[-1] = 0.0
-            z = r / scale
-            p = z + float(r @ z) / rz * p
-        new = w + x[:-1]
-        return np.where(new * signs > 0.0, new, 0.0), float(x[-1]), 0.0
+        for step in _HALVINGS:
+            between = self.evaluate(here.weights + step * away, here.intercept + step * db)
+            if between.objective < here.objective:
+                return between
+        return here
 
 
 class MinimiserOnSums(Minimiser):

@@ -91,12 +91,6 @@ class SpanLoss(MeanLoss):
         numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
         return np.array(numbers), self.correlations(a)
 
-    def along(self, v: Any, db: float, steps: Sequence[float]) -> Answer:
-        """The loss after each step along v, a row of a sparse matrix."""
-        d = self.margins(v.toarray()[0])
-        losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
-        return np.array(losses), NOTHING
-
     def gram(self, features: Features, n_heads: int) -> Answer:
         """The Hessian of the intercept and ``features``, the first of which are heads.
 
@@ -109,11 +103,6 @@ class SpanLoss(MeanLoss):
         self.over_rows(lambda _: rows.copy(self.examples, places, counts))
         H = hessian(self, rows, np.arange(n), n_heads, self.derivatives[2])
         return NOTHING, H[np.tri(n + 1, dtype=bool)]
-
-    def product(self, v: Any, vb: float) -> Answer:
-        """The Hessian of the intercept and all features times vb and v, a row as in ``along``."""
-        r = self.derivatives[2] * (self.margins(v.toarray()[0]) + vb)
-        return np.array([r.sum()]), self.X.T @ r
 
     def sizes(self) -> Answer:
         """The number of nonzeros of every feature, and then the sums of their squares."""

@@ -321,11 +321,7 @@ def csr_around(shape: tuple[int, int], values: Any, indices: Any, indptr: Any) -
 
 
 def has_usual_size(y: NDArray[np.float64]) -> bool:
-    """Whether training in float32 can hold these targets, by their largest absolute value.
-
-    >>> has_usual_size(np.array([0.0, 2.5])), has_usual_size(np.array([0.0, 1e-30]))
-    (True, False)
-    """
+    """Whether training in float32 can hold these targets, by their largest absolute value."""
     largest = float(np.abs(y).max(initial=0.0))
     return largest == 0.0 or _SMALLEST_TARGET <= largest <= _LARGEST_TARGET
 
@@ -409,11 +405,7 @@ def unpickled(part: Any) -> Any:
 
 
 def read_only(matrix: Any) -> Any:
-    """The array or CSR matrix itself, made read-only.
-
-    >>> read_only(np.zeros(2)).flags.writeable
-    False
-    """
+    """The array or CSR matrix itself, made read-only."""
     parts = (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else (matrix,)
     for array in parts:
         array.flags.writeable = False

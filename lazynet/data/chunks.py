@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +34,7 @@ NARROW = 2**31
 
 
 def index_type(n_columns: int, n_values: int) -> np.dtype[Any]:
-    """The type of the indices of a matrix.
-
-    >>> index_type(2**31 - 1, 10), index_type(10, 2**31)
-    (dtype('int32'), dtype('int64'))
-    """
+    """The type of the indices of a matrix."""
     return np.dtype(np.int32 if max(n_columns, n_values) < NARROW else np.int64)
 
 
@@ -82,14 +78,15 @@ def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
 
 def part(chunk: Chunk, start: int, stop: int) -> Chunk:
     """The rows from ``start`` to ``stop`` as a view."""
-    X, y, weight = chunk
-    if start == 0 and stop == X.shape[0]:
+    if start == 0 and stop == chunk.X.shape[0]:
         return chunk
-    return chunk._replace(
-        X=_rows(X, start, stop),
-        y=_rows(y, start, stop) if sparse.issparse(y) else y[start:stop],
-        weight=None if weight is None else weight[start:stop],
-    )
+    return _of_all(chunk, lambda X: _rows(X, start, stop), lambda array: array[start:stop])
+
+
+def _of_all(chunk: Chunk, of_matrix: Callable[[Any], Any], of_array: Callable[[Any], Any]) -> Chunk:
+    """The chunk after a change of the rows of its matrices and arrays."""
+    y = of_matrix(chunk.y) if sparse.issparse(chunk.y) else of_array(chunk.y)
+    return Chunk(of_matrix(chunk.X), y, None if chunk.weight is None else of_array(chunk.weight))
 
 
 def _rows(matrix: sparse.csr_matrix, start: int, stop: int) -> sparse.csr_matrix:
@@ -125,12 +122,7 @@ def reordered(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
     >>> reversed_rows.X.indices, reversed_rows.X.data, reversed_rows.y
     (array([2, 1, 0], dtype=int32), array([2., 3., 1.]), array([5., 4.]))
     """
-    X, y, weight = chunk
-    return Chunk(
-        rows_at(X, order),
-        rows_at(y, order) if sparse.issparse(y) else y[order],
-        None if weight is None else weight[order],
-    )
+    return _of_all(chunk, lambda X: rows_at(X, order), lambda array: array[order])
 
 
 def rows_at(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_matrix:

@@ -304,11 +304,7 @@ def _beginning_of(target: Path) -> str:
 
 
 def same_file(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> bool:
-    """Whether two names are the names of one file, even if the file does not exist yet.
-
-    >>> same_file("a.svm", "./a.svm"), same_file("a.svm", "b.svm")
-    (True, False)
-    """
+    """Whether two names are the names of one file, even if the file does not exist yet."""
     try:
         return os.path.samefile(first, second)
     except OSError:

@@ -128,15 +128,12 @@ def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
 
     >>> import tempfile, pathlib
     >>> from lazynet.data.text_files import SvmlightFile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> text = pathlib.Path(folder.name, "words.svm")
-    >>> _ = text.write_text("1 1:2 3:0.5\\n-1 2:1\\n")
-    >>> source = cached(SvmlightFile(text), text.with_name("words.rows"))
-    >>> [chunk.X.data.tolist() for chunk in source.chunks()]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = pathlib.Path(folder, "words.svm")
+    ...     _ = text.write_text("1 1:2 3:0.5\\n-1 2:1\\n")
+    ...     rows = cached(SvmlightFile(text), text.with_suffix(".rows"))
+    ...     [chunk.X.data.tolist() for chunk in rows.chunks()]
     [[2.0, 0.5, 1.0]]
-    >>> sorted(path.name for path in pathlib.Path(folder.name).iterdir())
-    ['words.rows', 'words.svm']
-    >>> folder.cleanup()
     """
     identity = source.identity() if isinstance(source, Source) else None
     if identity is None:

@@ -191,13 +191,13 @@ class Shuffled(Derived):
         self.window = check_integer("window", window, 1)
         self.seed = check_integer("seed", seed, 0)
 
-    def _windows(self, epoch: int) -> Passing:
-        for number, chunk in enumerate(self.source.chunks(self.window, epoch)):
-            random = np.random.default_rng([self.seed, epoch, number])
-            yield reordered(chunk, random.permutation(chunk.X.shape[0]))
-
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(self._windows(epoch), rows)
+        def windows() -> Passing:
+            for number, chunk in enumerate(self.source.chunks(self.window, epoch)):
+                random = np.random.default_rng([self.seed, epoch, number])
+                yield reordered(chunk, random.permutation(chunk.X.shape[0]))
+
+        return rechunked(windows(), rows)
 
 
 class Chunks(Source):

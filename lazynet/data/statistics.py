@@ -171,7 +171,8 @@ class Units:
         n, shown = len(self.sizes), min(len(self.sizes), _ROWS_SHOWN)
         names = [*map(str, range(shown) if self.names is None else self.names[:shown])]
         width = max(map(len, ["feature", *names]))
-        lines = [f"Units of {n} features; {len(self.moved)} {_is(len(self.moved))} centred"]
+        verb = "is" if len(self.moved) == 1 else "are"
+        lines = [f"Units of {n} features; {len(self.moved)} {verb} centred"]
         pairs = zip(self.sizes[:shown], self.means[:shown], strict=True)
         rows = [["size", "mean"], *([f"{x:.4g}" for x in pair] for pair in pairs)]
         widths = [max(len(row[k]) for row in rows) for k in range(2)]
@@ -234,10 +235,6 @@ class Units:
 _ROWS_SHOWN = 8
 
 
-def _is(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
 def _check(status: int, row: int) -> None:
     if status == STATUS_BAD_ROW:
         raise ValueError(f"X: row {row} cannot be read: its columns or its start lie outside X")
@@ -246,11 +243,7 @@ def _check(status: int, row: int) -> None:
 
 
 def sizes_of_targets(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviation of every column of targets; 1 for a constant column.
-
-    >>> sizes_of_targets(np.array([[1.0, 7.0], [5.0, 7.0]]))
-    array([2., 1.])
-    """
+    """The standard deviation of every column of targets; 1 for a constant column."""
     with np.errstate(over="ignore", invalid="ignore"):
         spread, largest = numbers.std(axis=0), np.abs(numbers).max(axis=0)
     varies = np.isfinite(spread) & (spread > _CONSTANT * largest)

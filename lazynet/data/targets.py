@@ -43,11 +43,7 @@ class Targets:
         raise NotImplementedError
 
     def only(self, rows: NDArray[np.int64]) -> Targets:
-        """The same targets for some of the rows.
-
-        >>> Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).only(np.array([1])).n_rows
-        1
-        """
+        """The same targets for some of the rows."""
         raise NotImplementedError
 
     def importances_of(self, rows: NDArray[np.int64]) -> Importances:

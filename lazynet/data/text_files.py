@@ -208,12 +208,7 @@ class VWFile(LinesFile):
     """
 
     def __init__(
-        self,
-        paths: Paths,
-        *,
-        bits: int = 18,
-        multilabel: bool = False,
-        n_labels: int | None = None,
+        self, paths: Paths, *, bits: int = 18, multilabel: bool = False, n_labels: int | None = None
     ) -> None:
         super().__init__(paths, multilabel, n_labels)
         self.bits = check_integer("bits", bits, 1, 32)

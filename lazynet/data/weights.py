@@ -67,11 +67,7 @@ _LEAST_TOTAL = 1e-200
 
 
 def total_of(importances: NDArray[np.float64]) -> float:
-    """The sum of the importances, the divisor of the mean loss; errors name sample_weight.
-
-    >>> total_of(np.array([0.5, 2.0]))
-    2.5
-    """
+    """The sum of the importances, the divisor of the mean loss; errors name sample_weight."""
     # The plain sum shows whether the exact sum is in range.
     with np.errstate(over="ignore"):
         about = float(importances.sum())
@@ -86,15 +82,7 @@ def total_of(importances: NDArray[np.float64]) -> float:
 def check_weight_of_every_class(
     classes: NDArray[Any], y: Any, weights: NDArray[np.float64] | None
 ) -> None:
-    """Refuse a class whose rows all have the weight 0: the minimum would not depend on this class.
-
-    >>> weights = np.array([1.0, 0.0, 0.0])
-    >>> check_weight_of_every_class(np.array([0, 1]), np.array([0, 1, 1]), weights)
-    Traceback (most recent call last):
-    ...
-    ValueError: sample_weight, times class_weight, must be above 0 for a row of every class, \
-and is 0 for all rows of 1: leave the class out, or give it a weight
-    """
+    """Refuse a class whose rows all have the weight 0: the minimum would not depend on it."""
     if weights is None:
         return
     missing = np.setdiff1d(classes, y[weights > 0.0])
@@ -124,8 +112,7 @@ def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
 
 #: The type of the parameter ``class_weight``.
 ClassWeight = Annotated[
-    Mapping[Any, float] | str | Balanced,
-    Kind(_check_class_weight, objects=(Balanced,)),
+    Mapping[Any, float] | str | Balanced, Kind(_check_class_weight, objects=(Balanced,))
 ]
 
 

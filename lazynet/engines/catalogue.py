@@ -115,8 +115,11 @@ def check_rule(name: str, value: Any) -> Rule:
     """
     rules_by_name = {key: row.rule for key, row in ALGORITHMS.items()}
     rule = named_or_given(name, value, Rule, rules_by_name)
-    if not isinstance(rule, rules_by_name.get(rule.name, ())):
-        raise ValueError(f"{name} must be a rule of lazynet.engines.catalogue, got {shown(value)}")
+    if not isinstance(rule, rules_by_name.get(getattr(rule, "name", ""), ())):
+        raise ValueError(
+            f"{name} must be a rule of lazynet.engines.catalogue, got {shown(value)}: "
+            "lazynet.register_rule adds a rule"
+        )
     return rule
 
 

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 from lazynet.persistence import files
 
+#: All estimators, by the module that has them.
+_NAMES = {
+    "averaged": "ASGDClassifier ASGDRegressor",
+    "certified": "DualNetClassifier DualNetRegressor",
+    "certified_cv": "DualNetClassifierCV DualNetRegressorCV",
+    "cross_validation": "LazyNetClassifierCV LazyNetRegressorCV",
+    "online": "LazyNetClassifier LazyNetRegressor",
+    "stabilised": "StabilisedSGDClassifier",
+}
+
 
 def every_estimator() -> tuple[type[Any], ...]:
     """All estimators; the call imports their modules."""
-    from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
-    from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
-    from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
-    from lazynet.estimators.cross_validation import LazyNetClassifierCV, LazyNetRegressorCV
-    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
-    from lazynet.estimators.stabilised import StabilisedSGDClassifier
-
-    return (
-        ASGDClassifier,
-        ASGDRegressor,
-        DualNetClassifier,
-        DualNetClassifierCV,
-        DualNetRegressor,
-        DualNetRegressorCV,
-        LazyNetClassifier,
-        LazyNetClassifierCV,
-        LazyNetRegressor,
-        LazyNetRegressorCV,
-        StabilisedSGDClassifier,
+    modules = {import_module(f"{__name__}.{key}"): names for key, names in _NAMES.items()}
+    return tuple(
+        getattr(module, name) for module, names in modules.items() for name in names.split()
     )
 
 

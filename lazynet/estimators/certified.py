@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -69,21 +69,6 @@ class _DualNetModel(LinearModel):
     solver_: str | list[str] = field(init=False)
     units_: Units | None = field(init=False)
     history_: list[dict[str, Any]] = field(init=False)
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Find the minimum; an interrupted call leaves the estimator as it was.
-
-        X holds the rows, y a class label or a number for each, ``sample_weight`` the weight of
-        each: a row of weight 2 counts as two rows.  X may be a source of ``lazynet.data``, which
-        contains y and the sample weights: its rows are mapped into memory from a temporary file.
-        """
-        self._warn(self._learn(X, y, sample_weight))
-        return self
 
     def _train(self, p: SimpleNamespace, rows: CheckedRows, *more: Any) -> list[Warning]:
         outputs = rows.targets

@@ -30,7 +30,7 @@ from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
 from lazynet.penalties import check_penalties
-from lazynet.training.folds import Fold, warnings_of_ends, weights_of_folds
+from lazynet.training.folds import Fold, results_of, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import Standardize, new_seeds
 
@@ -111,7 +111,7 @@ class _DualNetCV(LinearModelCV):
             weights = rows.sample_weight if p.scoring else rows.targets.importances
             measure = "score" if p.scoring else "loss"
             weights = weights_of_folds(folds, weights)
-            self._choose(p, settings, measure, values, nonzeros, weights)
+            self._choose(p, results_of(settings, measure, values, nonzeros, weights))
             best = self.best_index_
             down = settings[best // length * length : best + 1]
             ends = workers.map(lambda minimiser: list(minima_of(minimiser, down)), minimisers)

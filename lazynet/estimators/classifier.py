@@ -13,12 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import (
-    check_any_weight,
-    check_sample_weight,
-    checked_rows,
-    errors_about,
-)
+from lazynet.data.arrays import check_any_weight, check_sample_weight, checked_rows, errors_about
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import CheckedRows, Classes, Labels, check_classes, checked_indicator
 from lazynet.data.weights import Balanced, row_importances

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Self
@@ -19,14 +18,7 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
-from lazynet.parameters import (
-    Flag,
-    Kind,
-    NonNegative,
-    PositiveInt,
-    Threads,
-    kinds_of,
-)
+from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, kinds_of
 from lazynet.penalties import check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
 from lazynet.training.fit import make_plan
@@ -123,27 +115,14 @@ class LinearModelCV(LinearModel):
             )
         return self._train_in_folds(p, rows, folds)
 
-    def _choose(
-        self,
-        p: SimpleNamespace,
-        settings: Sequence[tuple[float, float]],
-        measure: str,
-        values: NDArray[np.float64],
-        nonzeros: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> None:
+    def _choose(self, p: SimpleNamespace, results: dict[str, NDArray[np.float64]]) -> None:
         """Set the table of results and the best setting by this table."""
-        self.cv_results_ = results_of(settings, measure, values, nonzeros, weights)
-        self.best_index_ = best_setting(self.cv_results_, p.one_standard_error)
-        self.l1_, self.l2_ = settings[self.best_index_]
+        self.cv_results_, self.best_index_ = results, best_setting(results, p.one_standard_error)
+        self.l1_, self.l2_ = (float(results[name][self.best_index_]) for name in ("l1", "l2"))
 
 
 def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
-    """The settings that the parameters l1s and l2s name; see ``falling``.
-
-    >>> np.round(grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01), 9).tolist()
-    [[2.0, 0.0], [0.2, 0.0], [0.02, 0.0]]
-    """
+    """The settings that the parameters l1s and l2s name; see ``falling``."""
     return settings_of(falling(p.l1s, largest_l1, smallest), p.l2s)
 
 
@@ -195,7 +174,8 @@ class _LazyNetCV(LinearModelCV):
         with Workers(min(base.n_threads, len(training.matrices))) as workers:
             training.train(new_generator(p.random_state), workers)
             losses, nonzeros = training.held_out(workers), training.nonzeros(workers)
-        self._choose(p, settings, "loss", losses, nonzeros, training.weights_of_folds)
+        weights = training.weights_of_folds
+        self._choose(p, results_of(settings, "loss", losses, nonzeros, weights))
         best = self._single_of(self.l1_, self.l2_).fit(rows.X, rows.y, rows.sample_weight)
         self._load(best._dense_weights(), best._intercepts())
         names = getattr(self, "feature_names_in_", None)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -105,6 +105,19 @@ class LinearModel(BaseEstimator):
                 raise ValueError(advice)
             _check_nested(self, key, params)
         return super().set_params(**params)
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train on the rows; an interrupted call leaves the estimator as it was.
+
+        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
+        row's loss: a row of weight 2 counts as two rows.  X may be a source of ``lazynet.data``,
+        which contains y and the sample weights: its rows are mapped into memory from a temporary
+        file.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
 
     @all_or_nothing
     def _learn(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> list[Warning]:
@@ -220,19 +233,12 @@ class LinearModel(BaseEstimator):
         super().__setstate__(attributes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
+        """Write the fitted model to the file ``path``; ``lazynet.load`` reads it, bit for bit.
 
         The file appears as a whole or not at all; an earlier file at ``path`` stays until then.
         It holds no code: numbers, strings and the names of lazynet's own objects.  A parameter
         that is a Python function is refused.  The page "Model files" describes the format.
 
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Examples
-        --------
         >>> import os, tempfile
         >>> import lazynet
         >>> model = lazynet.DualNetRegressor().fit([[1.0], [2.0]], [2.0, 4.0])

@@ -52,12 +52,7 @@ from lazynet.training.fit import (
 )
 from lazynet.training.loop import EpochRecord
 from lazynet.training.plan import OldModel, units_of
-from lazynet.training.rows import (
-    MAPPED,
-    Rows,
-    RowsInMemory,
-    SourceRows,
-)
+from lazynet.training.rows import MAPPED, Rows, RowsInMemory, SourceRows
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
     TOL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -145,21 +145,6 @@ class StabilisedSGDClassifier(LinearClassifier):
     eta0: Positive | None = None
     random_state: Seed | None = None
     n_jobs: Threads | None = None
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Train from zero weights; an interrupted call leaves the estimator as it was.
-
-        X holds the rows, y a class label for each, ``sample_weight`` a factor of each row's loss.
-        X may be a source of ``lazynet.data``, which contains y and the sample weights: its rows are
-        mapped into memory from a temporary file.
-        """
-        self._warn(self._learn(X, y, sample_weight))
-        return self
 
     def _train(self, p: SimpleNamespace, rows: CheckedRows, *more: Any) -> list[Warning]:
         X, outputs = rows.X, rows.targets

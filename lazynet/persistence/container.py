@@ -154,15 +154,21 @@ _FOLDS = (
     "StratifiedGroupKFold", "StratifiedKFold", "StratifiedShuffleSplit", "TimeSeriesSplit",
 )  # fmt: skip
 
-#: Every object that a file may name.
+#: The objects that a file may name, besides the rules of the catalogue.
 OBJECTS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(row.rule for row in ALGORITHMS.values()), *SCHEDULES.values(), FromArray,
-        FromStep, Suffix, PolynomialDecay, *STORAGES.values(), *LOSS_OBJECTS.values(),
-        Balanced, FeatureMoments, Units, *(getattr(model_selection, name) for name in _FOLDS),
+        *SCHEDULES.values(), FromArray, FromStep, Suffix, PolynomialDecay,
+        *STORAGES.values(), *LOSS_OBJECTS.values(), Balanced, FeatureMoments, Units,
+        *(getattr(model_selection, name) for name in _FOLDS),
     )
 }  # fmt: skip
+
+
+def _objects() -> dict[str, type[Any]]:
+    return {row.rule.__name__: row.rule for row in ALGORITHMS.values()} | OBJECTS
+
+
 # The types of the entries of arrays of strings and of objects.
 _PLAIN = {"U": (str,), "O": (str, int, float, bool, type(None))}
 
@@ -206,7 +212,7 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
         if state["bit_generator"] == "MT19937":
             numbers = [*state["state"].values(), state["has_gauss"], state["gauss"]]
             return {"$random_state": encoded(name, numbers, arrays)}
-    if OBJECTS.get(kind.__name__) is kind:
+    if _objects().get(kind.__name__) is kind:
         fields = {field: getattr(value, field) for field in inspect.signature(kind).parameters}
         return {"$object": [kind.__name__, encoded(name, fields, arrays)]}
     raise TypeError(
@@ -273,9 +279,12 @@ def _generator(key: NDArray[Any], position: int, *gauss: Any) -> np.random.Rando
 
 
 def _object(name: str, fields: dict[str, Any]) -> Any:
-    if name not in OBJECTS:
-        raise ValueError(f"there is no {name} among the objects that a model may have")
-    return OBJECTS[name](**fields)
+    if name not in _objects():
+        raise ValueError(
+            f"there is no {name} among the objects that a model may have; "
+            "a rule of your own must be registered before"
+        )
+    return _objects()[name](**fields)
 
 
 _READERS: dict[str, Callable[..., Any]] = {
@@ -289,10 +298,6 @@ _READERS: dict[str, Callable[..., Any]] = {
 
 
 def digest(name: str, value: Any) -> str:
-    """A checksum of a value, which errors call ``name``.
-
-    >>> digest("rates", np.zeros(2)) == digest("rates", [0.0, 0.0])
-    False
-    """
+    """A checksum of a value, which errors call ``name``."""
     arrays: Arrays = {}
     return bytes(checksum(json.dumps(encoded(name, value, arrays)), arrays)).hex()

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from lazynet.reference.affine import fobos_shrink
-from lazynet.reference.learner import Learner, MeanSize
+from lazynet.reference.learner import Computed, Learner, MeanSize
 
 
-class DenseAdaGrad(Learner):
+class DenseAdaGrad(Computed):
     """Takes the gradients first; then FoBoS shrinks every weight with the weight's own rate.
 
     The rate is alpha / (delta + sqrt G_j), where G_j is the sum of the squared gradients of weight
@@ -64,32 +64,18 @@ class DenseAdaGrad(Learner):
         return self.alpha / (self.delta + math.sqrt(G))
 
     def weight(self, j: int) -> float:
-        """Weight j as of now; the other weights are not visited."""
+        """Weight j as of now."""
         return self.w[j]
 
-    @property
-    def weights(self) -> list[float]:
-        """All weights as of now."""
-        return [self.weight(j) for j in range(self.n_features)]
-
-    def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
-    ) -> float:
-        """Learn from one example of this importance; return the prediction before.
-
-        If the rates follow the data, the size of the row is counted before the prediction.
-        """
-        self._measure(values)
-        self._catch_up(indices)
-        pairs = list(zip(indices, values, strict=True))
-        prediction = sum((self.w[j] * x for j, x in pairs), self.intercept)
-        slope = importance * self.slope(prediction, target, self.epsilon)
-        for j, x in pairs:
+    def _learn(self, example: Sequence[tuple[int, float]], slope: float, importance: float) -> None:
+        self._catch_up([j for j, _ in example])
+        for j, x in example:
             self._move(j, slope * x, importance * x)
-        self._move_intercept(slope)
+        if self.fit_intercept and slope:
+            self.intercept_G += slope * slope
+            rate = self.intercept_alpha / (self.intercept_delta + math.sqrt(self.intercept_G))
+            self.intercept -= rate * slope
         self._shrink_all()
-        self.t += 1
-        return prediction
 
     def _move(self, j: int, g: float, x: float) -> None:
         """Move weight j by the gradient g; G_j begins at (initial x)^2."""
@@ -100,12 +86,6 @@ class DenseAdaGrad(Learner):
             self.G[j] += g * g
             self.w[j] -= self.rate(self.G[j]) * g
 
-    def _move_intercept(self, g: float) -> None:
-        if self.fit_intercept and g:
-            self.intercept_G += g * g
-            rate = self.intercept_alpha / (self.intercept_delta + math.sqrt(self.intercept_G))
-            self.intercept -= rate * g
-
     def _shrink_all(self) -> None:
         self.w = [
             fobos_shrink(w, self.rate(G), self.l1, self.l2) if w else w
@@ -115,7 +95,7 @@ class DenseAdaGrad(Learner):
     def _catch_up(self, columns: Iterable[int]) -> None:
         """Apply the shrinks that these weights have missed: none."""
 
-    def _measure(self, values: Sequence[float]) -> None:
+    def _see(self, values: Sequence[float]) -> None:
         """Count the row, and recompute alpha if this is due."""
         if not self.follows_data:
             return
@@ -168,7 +148,7 @@ class PlainAdaGrad(DenseAdaGrad):
         self.psi = [0] * n_features
 
     def weight(self, j: int) -> float:
-        """Weight j as of now; the other weights are not visited."""
+        """Weight j as of now."""
         w, missed, eta = self.w[j], self.t - self.psi[j], self.rate(self.G[j]) if self.w[j] else 0.0
         if self.l2:
             decay = missed * math.log1p(eta * self.l2)

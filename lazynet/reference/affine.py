@@ -11,7 +11,7 @@ A rule of the affine family is written twice: as the papers write the shrink, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner
@@ -70,6 +70,7 @@ class DenseReference(Learner):
     - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, where g is the slope at the w
       before the shrink.
 
+    ``rule`` is a name, or a shrink as a function of (w, eta, l1, l2).
     With ``positive`` the gradient step sets a weight of the example that it takes below 0 to 0.
 
     >>> dense = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
@@ -87,44 +88,31 @@ class DenseReference(Learner):
         self,
         n_features: int,
         *,
-        rule: str = "fobos",
+        rule: str | Callable[[Any, Any, Any, Any], Any] = "fobos",
         step_order: str = "gradient_first",
         schedule: Callable[[int], Any] = lambda t: 1,
         positive: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(n_features, **options)
-        self.shrink = entry_named("rule", rule, SHRINKS)
+        self.shrink = rule if callable(rule) else entry_named("rule", rule, SHRINKS)
         self.shrinks_first = entry_named("step_order", step_order, SHRINKS_FIRST)
         self.schedule, self.positive = schedule, positive
         self.weights = [self.zero] * n_features
         self.intercept = self.zero
 
-    def predict(self, indices: Iterable[int], values: Iterable[Any]) -> Any:
-        """w.x + b at the present weights."""
-        pairs = zip(indices, values, strict=True)
-        return sum((self.weights[j] * x for j, x in pairs), self.intercept)
-
-    def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
-    ) -> Any:
-        """Learn from one example of this importance; return the prediction before."""
-        eta, prediction = self.schedule(self.t), self.predict(indices, values)
-        slope = importance * self.slope(prediction, target, self.epsilon)
-
+    def _learn(self, example: Sequence[tuple[int, Any]], slope: Any, importance: Any) -> None:
+        eta = self.schedule(self.t)
         if self.shrinks_first:
             self._shrink_all(eta)
-        for j, x in zip(indices, values, strict=True):
+        for j, x in example:
             self.weights[j] -= eta * (slope * x)
             if self.positive and self.weights[j] < 0:
                 self.weights[j] = self.zero
         if not self.shrinks_first:
             self._shrink_all(eta)
-
         if self.fit_intercept:
             self.intercept -= eta * slope
-        self.t += 1
-        return prediction
 
     def _shrink_all(self, eta: Any) -> None:
         self.weights = [self.shrink(w, eta, self.l1, self.l2) for w in self.weights]

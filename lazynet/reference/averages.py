@@ -9,7 +9,7 @@ Shamir & Zhang (2013).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynet.reference.affine import DenseReference
@@ -105,7 +105,7 @@ class PlainAverage(PlainClock):
         self.S0, self.S1 = [self.zero], [self.zero]
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example and count the iterate; return the prediction before."""
         p = super().step(indices, values, target, importance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner
@@ -63,7 +63,7 @@ class PlainCarpenter(PlainLazy):
         super().continue_from(other)
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example; return the prediction before."""
         p = super().step(indices, values, target, importance)

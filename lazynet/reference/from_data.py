@@ -40,7 +40,7 @@ before training ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from lazynet.reference.affine import SHRINKS, SHRINKS_FIRST
@@ -105,17 +105,8 @@ class DenseFromData(Learner):
         self.stalls, self.lowerings = 0, 0
         self.rate = 0.0  # of the last step
 
-    def predict(self, indices: Iterable[int], values: Iterable[float]) -> float:
-        """w.x + b at the present weights."""
-        pairs = zip(indices, values, strict=True)
-        return sum((self.weights[j] * x for j, x in pairs), self.intercept)
-
     def step(
-        self,
-        indices: Sequence[int],
-        values: Sequence[float],
-        target: float,
-        importance: float = 1.0,
+        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
     ) -> float:
         """Learn from one example; return the prediction before."""
         size = math.fsum(x * x for x in values)

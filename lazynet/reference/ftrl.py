@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from lazynet.reference.learner import Learner, MeanSize
+from lazynet.reference.learner import Computed, Learner, MeanSize
 from lazynet.reference.losses import entry_named
 
 
-class DenseFTRL(Learner):
+class DenseFTRL(Computed):
     """Stores z and n per coordinate, both zero at the start; the rate is per coordinate.
 
     With t steps taken so far, and k = t or with ``penalty="once"`` k = 1:
@@ -70,7 +70,7 @@ class DenseFTRL(Learner):
         return self.alpha_unit / unit, self.beta * self.beta_unit * unit
 
     def weight(self, j: int) -> float:
-        """Weight j as of now; the other weights are not visited."""
+        """Weight j as of now."""
         return self._weight_at(j, self._rates(j))
 
     def _penalty(self, j: int) -> tuple[float, float]:
@@ -103,29 +103,18 @@ class DenseFTRL(Learner):
                 self.z[j] = -w * seen - math.copysign(l1, w)
 
     @property
-    def weights(self) -> list[float]:
-        """All weights as of now."""
-        return [self.weight(j) for j in range(self.n_features)]
-
-    @property
     def intercept(self) -> float:
         """The intercept as of now."""
         return self.weight(self.n_features)
 
-    def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
-    ) -> float:
-        """Learn from one example of this importance; return the prediction before."""
+    def _see(self, values: Sequence[float]) -> None:
         self.mean_size.count(sum(abs(x) for x in values))
-        pairs = list(zip(indices, values, strict=True))
-        prediction = sum((self.weight(j) * x for j, x in pairs), self.intercept)
-        slope = importance * self.slope(prediction, target, self.epsilon)
-        for j, x in pairs:
+
+    def _learn(self, example: Sequence[tuple[int, float]], slope: float, importance: float) -> None:
+        for j, x in example:
             self._move(j, slope * x)
         if self.fit_intercept:
             self._move(self.n_features, slope)
-        self.t += 1
-        return prediction
 
     def _move(self, j: int, g: float) -> None:
         """Add a gradient of coordinate j."""

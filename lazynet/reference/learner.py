@@ -15,7 +15,7 @@ Example = tuple[Sequence[int], Sequence[Any], Any, Any]
 
 
 class Learner:
-    """A linear model w.x + b at zero weights; a subclass has the step of an algorithm.
+    """A linear model w.x + b at zero weights; a subclass has ``_learn``, or a ``step`` of its own.
 
     ``fit_intercept`` trains b, which no penalty shrinks; else b stays 0.  ``zero`` is 0 in the type
     of the weights, such as ``Fraction(0)``.
@@ -24,6 +24,8 @@ class Learner:
     >>> dense = DenseReference(2, loss="squared_error", l1=0.5)
     >>> dense.step([0], [1.0], target=4.0, importance=0.5), dense.weights, dense.intercept, dense.t
     (0.0, [1.5, 0.0], 0.0, 1)
+    >>> dense.weight(0), dense.predict([0], [2.0])
+    (1.5, 3.0)
     """
 
     weights: Any
@@ -48,10 +50,31 @@ class Learner:
         self.fit_intercept, self.epsilon, self.zero = fit_intercept, epsilon, zero
         self.t = 0
 
+    def weight(self, j: int) -> Any:
+        """Weight j as of now."""
+        return self.weights[j]
+
+    def predict(self, indices: Sequence[int], values: Sequence[Any]) -> Any:
+        """w.x + b at the present weights; the other weights are not visited."""
+        pairs = zip(indices, values, strict=True)
+        return sum((self.weight(j) * x for j, x in pairs), self.intercept)
+
     def step(
         self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example, its loss times ``importance``; return the prediction before."""
+        self._see(values)
+        prediction = self.predict(indices, values)
+        slope = importance * self.slope(prediction, target, self.epsilon)
+        self._learn(list(zip(indices, values, strict=True)), slope, importance)
+        self.t += 1
+        return prediction
+
+    def _see(self, values: Sequence[Any]) -> None:
+        """Count a row before its prediction, if the rates follow the rows."""
+
+    def _learn(self, example: Sequence[tuple[int, Any]], slope: Any, importance: Any) -> None:
+        """Move all weights by the slope of an example, given by its features and values."""
         raise NotImplementedError
 
     def continue_from(self, other: Learner) -> None:
@@ -69,6 +92,20 @@ class Learner:
         """
         for name in self.state:
             setattr(self, name, copy.deepcopy(getattr(other, name)))
+
+
+class Computed(Learner):
+    """A learner whose weights are computed one by one, by ``weight``.
+
+    >>> from lazynet.reference import DenseRDA
+    >>> isinstance(DenseRDA(1), Computed), DenseRDA(1).weights
+    (True, [0.0])
+    """
+
+    @property
+    def weights(self) -> list[Any]:  # type: ignore[override]
+        """All weights as of now."""
+        return [self.weight(j) for j in range(self.n_features)]
 
 
 #: The bounds of a mean: numbers within them have finite inverses and squares.

@@ -63,66 +63,16 @@ def hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
     return -y if p * y < 1 else 0
 
 
-def squared_hinge(p: Any, y: Any, epsilon: Any) -> Any:
-    """[ 1 - m ]+^2"""
-    gap = max(0, 1 - p * y)
-    return gap * gap  # not ** 2, which raises OverflowError if the product is infinite
-
-
-def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-2 y [ 1 - m ]+"""
-    return -2 * y * max(0, 1 - p * y)
-
-
 def modified_huber(p: Any, y: Any, epsilon: Any) -> Any:
     """[ 1 - m ]+^2 if m >= -1, and -4 m if m < -1."""
-    return squared_hinge(p, y, epsilon) if p * y >= -1 else -4 * p * y
-
-
-def modified_huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-2 y [ 1 - m ]+ if m >= -1, and -4 y if m < -1."""
-    return -2 * y * max(0, 1 - p * y) if p * y >= -1 else -4 * y
-
-
-def squared_error(p: Any, y: Any, epsilon: Any) -> Any:
-    """(p - y)^2 / 2"""
-    return (p - y) * (p - y) / 2
-
-
-def squared_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """p - y"""
-    return p - y
-
-
-def absolute_error(p: Any, y: Any, epsilon: Any) -> Any:
-    """|p - y|"""
-    return abs(p - y)
-
-
-def absolute_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """sgn(p - y), which is 0 at p = y."""
-    return _sign(p - y)
+    gap = max(0, 1 - p * y)
+    return gap * gap if p * y >= -1 else -4 * p * y  # gap ** 2 would raise OverflowError
 
 
 def huber(p: Any, y: Any, epsilon: Any) -> Any:
     """With r = |p - y|: r^2 / 2 if r <= epsilon, else epsilon (r - epsilon / 2)."""
     r = abs(p - y)
     return r * r / 2 if r <= epsilon else epsilon * (r - epsilon / 2)
-
-
-def huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """p - y if |p - y| <= epsilon, and epsilon sgn(p - y) if |p - y| > epsilon."""
-    return p - y if abs(p - y) <= epsilon else epsilon * _sign(p - y)
-
-
-def epsilon_insensitive(p: Any, y: Any, epsilon: Any) -> Any:
-    """[ |p - y| - epsilon ]+"""
-    return max(0, abs(p - y) - epsilon)
-
-
-def epsilon_insensitive_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """sgn(p - y) if |p - y| > epsilon, else 0."""
-    return _sign(p - y) if abs(p - y) > epsilon else 0
 
 
 def smooth_hinge(p: Any, y: Any, epsilon: Any) -> Any:
@@ -133,49 +83,45 @@ def smooth_hinge(p: Any, y: Any, epsilon: Any) -> Any:
     return gap * gap / 2 if gap < 1 else (2 * gap - 1) / 2
 
 
-def smooth_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-y [ 1 - m ]+ if m > 0, and -y if m <= 0."""
-    return -y * min(1, max(0, 1 - p * y))
-
-
-def perceptron(p: Any, y: Any, epsilon: Any) -> Any:
-    """[ -m ]+"""
-    return max(0, -p * y)
-
-
-def perceptron_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-y if m <= 0, else 0.
-
-    With a slope of 0 at the kink, zero weights would never move: every prediction is 0.
-    """
-    return -y if p * y <= 0 else 0
-
-
-def squared_epsilon_insensitive(p: Any, y: Any, epsilon: Any) -> Any:
-    """[ |p - y| - epsilon ]+^2"""
-    excess = max(0, abs(p - y) - epsilon)
-    return excess * excess
-
-
-def squared_epsilon_insensitive_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """2 [ |p - y| - epsilon ]+ sgn(p - y)"""
-    r = p - y
-    return 2 * (r - epsilon * _sign(r)) if abs(r) > epsilon else 0 * r
+def _square(v: Any) -> Any:
+    return v * v  # v ** 2 raises OverflowError if the square is infinite
 
 
 #: name -> (value, slope)
 LOSSES: dict[str, tuple[Function, Function]] = {
     "log_loss": (log_loss, log_slope),
     "hinge": (hinge, hinge_slope),
-    "squared_hinge": (squared_hinge, squared_hinge_slope),
-    "modified_huber": (modified_huber, modified_huber_slope),
-    "squared_error": (squared_error, squared_error_slope),
-    "absolute_error": (absolute_error, absolute_error_slope),
-    "huber": (huber, huber_slope),
-    "epsilon_insensitive": (epsilon_insensitive, epsilon_insensitive_slope),
-    "smooth_hinge": (smooth_hinge, smooth_hinge_slope),
-    "perceptron": (perceptron, perceptron_slope),
-    "squared_epsilon_insensitive": (squared_epsilon_insensitive, squared_epsilon_insensitive_slope),
+    # [ 1 - m ]+^2
+    "squared_hinge": (
+        lambda p, y, epsilon: _square(max(0, 1 - p * y)),
+        lambda p, y, epsilon: -2 * y * max(0, 1 - p * y),
+    ),
+    "modified_huber": (
+        modified_huber,
+        lambda p, y, epsilon: -2 * y * max(0, 1 - p * y) if p * y >= -1 else -4 * y,
+    ),
+    "squared_error": (lambda p, y, epsilon: _square(p - y) / 2, lambda p, y, epsilon: p - y),
+    "absolute_error": (lambda p, y, epsilon: abs(p - y), lambda p, y, epsilon: _sign(p - y)),
+    "huber": (
+        huber,
+        lambda p, y, epsilon: p - y if abs(p - y) <= epsilon else epsilon * _sign(p - y),
+    ),
+    # [ |p - y| - epsilon ]+
+    "epsilon_insensitive": (
+        lambda p, y, epsilon: max(0, abs(p - y) - epsilon),
+        lambda p, y, epsilon: _sign(p - y) if abs(p - y) > epsilon else 0,
+    ),
+    "smooth_hinge": (smooth_hinge, lambda p, y, epsilon: -y * min(1, max(0, 1 - p * y))),
+    # [ -m ]+; with a slope of 0 at the kink, zero weights would never move: every prediction is 0
+    "perceptron": (
+        lambda p, y, epsilon: max(0, -p * y),
+        lambda p, y, epsilon: -y if p * y <= 0 else 0,
+    ),
+    # [ |p - y| - epsilon ]+^2
+    "squared_epsilon_insensitive": (
+        lambda p, y, epsilon: _square(max(0, abs(p - y) - epsilon)),
+        lambda p, y, epsilon: 2 * _sign(p - y) * max(0, abs(p - y) - epsilon),
+    ),
 }
 
 

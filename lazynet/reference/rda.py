@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from lazynet.reference.learner import Learner, MeanSize
+from lazynet.reference.learner import Computed, Learner, MeanSize
 
 
-class DenseRDA(Learner):
+class DenseRDA(Computed):
     """w minimises  gbar.w + lambda_t |w|_1 + l2/2 |w|^2 + gamma / (2 sqrt t) |w|^2
 
     where gbar is the mean of the t gradients so far and lambda_t = l1 + gamma rho / sqrt(t).  The
@@ -63,7 +63,7 @@ class DenseRDA(Learner):
         return -(mean - math.copysign(l1, mean)) / (l2 + gamma / math.sqrt(self.t))
 
     def weight(self, j: int) -> float:
-        """Weight j as of now; the other weights are not visited."""
+        """Weight j as of now."""
         return self._weight_at(j, self.gamma, self.rho)
 
     def _weight_at(self, j: int, gamma: float, rho: float) -> float:
@@ -89,26 +89,15 @@ class DenseRDA(Learner):
         self.intercept_sum = -intercept * self.intercept_gamma * root
 
     @property
-    def weights(self) -> list[float]:
-        """All weights as of now."""
-        return [self.weight(j) for j in range(self.n_features)]
-
-    @property
     def intercept(self) -> float:
         """The intercept as of now."""
         return self._minimiser(self.intercept_sum, 0.0, 0.0, self.intercept_gamma)
 
-    def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
-    ) -> float:
-        """Learn from one example of this importance; return the prediction before."""
+    def _see(self, values: Sequence[float]) -> None:
         self.mean_size.count(math.sqrt(sum(x * x for x in values)))
-        w, pairs = self.weights, list(zip(indices, values, strict=True))
-        prediction = sum((w[j] * x for j, x in pairs), self.intercept)
-        slope = importance * self.slope(prediction, target, self.epsilon)
-        for j, x in pairs:
+
+    def _learn(self, example: Sequence[tuple[int, float]], slope: float, importance: float) -> None:
+        for j, x in example:
             self.gradient_sums[j] += slope * x
         if self.fit_intercept:
             self.intercept_sum += slope
-        self.t += 1
-        return prediction

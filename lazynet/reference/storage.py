@@ -6,15 +6,15 @@ A form defines how a weight is stored (``load``, ``store``) and how one shrink a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynet.reference.affine import MAPS, SHRINKS_FIRST
-from lazynet.reference.learner import Learner
+from lazynet.reference.learner import Computed
 from lazynet.reference.losses import entry_named
 
 
-class PlainLazy(Learner):
+class PlainLazy(Computed):
     """A lazy learner: a step visits only the features of its example.
 
     Here the subclass is ``PlainClock``:
@@ -55,30 +55,21 @@ class PlainLazy(Learner):
         """Apply one shrink |w| <- [ a |w| - b ]+ to every weight."""
         raise NotImplementedError
 
-    @property
-    def weights(self) -> list[Any]:
-        """All weights as of now."""
-        return [self.load(j) for j in range(self.n_features)]
+    def weight(self, j: int) -> Any:
+        """Weight j as of now."""
+        return self.load(j)
 
-    def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
-    ) -> Any:
-        """Learn from one example; return the prediction before."""
-        example = list(zip(indices, values, strict=True))
+    def _learn(self, example: Sequence[tuple[int, Any]], slope: Any, importance: Any) -> None:
         eta = self.schedule(self.t)
-        a, b = self.map(eta, self.l1, self.l2)
-        p = sum((self.load(j) * x for j, x in example), self.intercept)
-        g = importance * self.slope(p, target, self.epsilon)
+        shrink = self.map(eta, self.l1, self.l2)
         if self.shrinks_first:
-            self.advance(a, b)
+            self.advance(*shrink)
         for j, x in example:
-            self.store(j, self.load(j) - eta * g * x)
+            self.store(j, self.load(j) - eta * slope * x)
         if not self.shrinks_first:
-            self.advance(a, b)
+            self.advance(*shrink)
         if self.fit_intercept:
-            self.intercept -= eta * g
-        self.t += 1
-        return p
+            self.intercept -= eta * slope
 
 
 class PlainClock(PlainLazy):

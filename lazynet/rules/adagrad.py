@@ -49,11 +49,7 @@ class AdaGrad(Rule):
     initial: NonNegative | None = None
 
     def reference_options(self, loss: Loss) -> dict[str, Any]:
-        """alpha, delta, initial, and the constant of the loss.
-
-        >>> AdaGrad().reference_options(LOG_LOSS)
-        {'alpha': None, 'delta': 1e-06, 'initial': 1.0, 'product': 8.0}
-        """
+        """alpha, delta, initial, and the constant of the loss."""
         *_, product, _, _, initial = self.constants(ElasticNet(), loss)
         return super().reference_options(loss) | {"initial": initial, "product": product}
 
@@ -64,8 +60,6 @@ class AdaGrad(Rule):
 
         ``share`` multiplies alpha: the rates of the weights, but not that of the intercept.
 
-        >>> AdaGrad(0.1, delta=0.25).constants(ElasticNet(l1=0.5))
-        (0.5, 0.0, 0.1, 0.25, 0.0, 0.0)
         >>> AdaGrad(delta=0.25).constants(ElasticNet(l1=0.5), share=0.5)
         (0.5, 0.0, 4.0, 0.25, 1.0, 1.0)
         """

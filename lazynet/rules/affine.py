@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from lazynet.averages import AverageLike
 from lazynet.parameters import Choice, Flag, Positive
-from lazynet.rules.base import LARGEST_SHRINK, Affine, Shrink
+from lazynet.rules.base import Affine, Shrink
 from lazynet.rules.storage import StorageLike
 from lazynet.schedules import AUTO, ScheduleLike
 
@@ -85,8 +85,6 @@ class FoBoS(Proximal):
     """
 
     name: ClassVar[str] = "fobos"
-    decay_below: ClassVar[float] = LARGEST_SHRINK
-    why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     shrink = staticmethod(fobos)
     group: Annotated[str, Choice(accepted=("l2",))] | None = None
 

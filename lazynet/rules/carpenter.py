@@ -30,9 +30,5 @@ class Carpenter(Rule):
     eta0: Positive | None = None
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """l1, l2 and the period, 0 standing for None.
-
-        >>> Carpenter().constants(ElasticNet(l1=0.5))
-        (0.5, 0.0, 0.0)
-        """
+        """l1, l2 and the period; 0: there is none."""
         return (penalty.l1, penalty.l2, float(self.period or 0))

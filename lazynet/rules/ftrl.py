@@ -50,29 +50,18 @@ class FTRL(Rule):
     penalty: Annotated[str, Choice(accepted=PENALTIES)] = "per_example"
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse l2 = 0 with beta = 0: the first rate would be infinite.
-
-        >>> FTRL(beta=0.0).check(0.1, LOG_LOSS)  # l2 bounds the first step
-        """
+        """Refuse l2 = 0 with beta = 0: the first rate would be infinite."""
         if not self.beta and not l2:
             raise ValueError(
                 "beta of FTRL and l2 must not both be 0: the first rate is alpha / beta"
             )
 
     def reference_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the reference; without alpha also the units of alpha and beta.
-
-        >>> FTRL(alpha=0.5).reference_options(LOG_LOSS)
-        {'alpha': 0.5, 'beta': 1.0, 'penalty': 'per_example'}
-        >>> sorted(FTRL().reference_options(LOG_LOSS))
-        ['alpha', 'alpha_unit', 'beta', 'beta_unit', 'intercept_alpha', 'penalty']
-        """
+        """The parameters of the reference; without alpha also the units of alpha and beta."""
         options = super().reference_options(loss)
         if self.alpha is None:
             options |= dict(
-                alpha_unit=loss.alphas[0],
-                beta_unit=_BETA,
-                intercept_alpha=_INTERCEPT_ALPHA,
+                alpha_unit=loss.alphas[0], beta_unit=_BETA, intercept_alpha=_INTERCEPT_ALPHA
             )
         return options
 
@@ -80,18 +69,9 @@ class FTRL(Rule):
         """l1, l2, whether the penalty counts per example, alpha, beta, and the intercept's.
 
         An alpha of 0 for the intercept says that the intercept has the same alpha.
-
-        >>> FTRL(alpha=0.25).constants(ElasticNet(l1=0.5))
-        (0.5, 0.0, 1.0, 0.25, 1.0, 0.0, 0.0)
         """
         per_example = float(self.penalty == "per_example")
         penalties = (penalty.l1, penalty.l2, per_example)
         if self.alpha is not None:
             return (*penalties, self.alpha, self.beta, 0.0, 0.0)
-        return (
-            *penalties,
-            loss.alphas[0],
-            self.beta * _BETA,
-            _INTERCEPT_ALPHA,
-            self.beta,
-        )
+        return (*penalties, loss.alphas[0], self.beta * _BETA, _INTERCEPT_ALPHA, self.beta)

@@ -41,24 +41,14 @@ class RDA(Rule):
     rho: NonNegative = 0.0
 
     def reference_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the reference; without gamma also its unit and the intercept's gamma.
-
-        >>> RDA(gamma=2.0).reference_options(LOG_LOSS)
-        {'gamma': 2.0, 'rho': 0.0}
-        >>> sorted(RDA().reference_options(LOG_LOSS))
-        ['gamma', 'gamma_unit', 'intercept_gamma', 'rho']
-        """
+        """The parameters of the reference; without gamma also the intercept's, and its unit."""
         options = super().reference_options(loss)
         if self.gamma is None:
             options |= dict(gamma_unit=loss.gamma, intercept_gamma=_INTERCEPT_GAMMA)
         return options
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """l1, l2, gamma, rho, and the intercept's gamma; 0: the intercept has the same gamma.
-
-        >>> RDA(gamma=2.0).constants(ElasticNet(l1=0.5))
-        (0.5, 0.0, 2.0, 0.0, 0.0)
-        """
+        """l1, l2, gamma, rho, and the intercept's gamma; 0: the intercept has the same gamma."""
         if self.gamma is not None:
             return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
         return (penalty.l1, penalty.l2, loss.gamma, self.rho, _INTERCEPT_GAMMA)

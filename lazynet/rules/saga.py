@@ -37,16 +37,7 @@ class SAGA(Rule):
     alpha: Positive | None = None
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse a loss whose slope jumps, unless the rate is given.
-
-        >>> from lazynet.losses import get_loss
-        >>> SAGA(alpha=0.1).check(0.0, get_loss("hinge"))
-        >>> SAGA().check(0.0, get_loss("hinge"))  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        ...
-        ValueError: rule=SAGA() finds its rate from the curvature of the loss, which has no bound \
-for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
-        """
+        """Refuse a loss whose slope jumps, unless the rate is given."""
         if self.alpha is None and loss.curvature is None:
             smooth = sorted(
                 name
@@ -59,9 +50,5 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
             )
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """l1, l2 and alpha; 0: the rate is not known yet.
-
-        >>> SAGA(alpha=0.25).constants(ElasticNet(l1=0.5))
-        (0.5, 0.0, 0.25)
-        """
+        """l1, l2 and alpha; 0: the rate is not known yet."""
         return (penalty.l1, penalty.l2, self.alpha or 0.0)

@@ -50,10 +50,7 @@ class TruncatedGradient(Affine):
         return self.threshold == math.inf
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse l2 > 0, an average and other storages together with a threshold.
-
-        >>> TruncatedGradient(threshold=0.5).settled().check(0.0, LOG_LOSS)
-        """
+        """Refuse l2 > 0, an average and other storages together with a threshold."""
         super().check(l2, loss)
         if self.is_affine:
             return
@@ -65,9 +62,5 @@ class TruncatedGradient(Affine):
         self._refuse_with("a threshold", "storage", "average")
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """The threshold.
-
-        >>> TruncatedGradient(threshold=0.5).constants(ElasticNet())
-        (0.5,)
-        """
+        """The threshold."""
         return (self.threshold,)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from lazynet.verify.reference import BoundedReference, example_of
 from lazynet.verify.tolerance import AGREE
 
 _Vector = NDArray[np.float64]
+_Columns = NDArray[np.intp]
 # Weights and intercept.
 _Linear = tuple[_Vector, float]
 # The number of weights that the dense reference, plain Python, can visit in a few seconds.
@@ -54,7 +54,7 @@ class Difference:
 NO_DIFFERENCE = Difference(0.0, -1, -1, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass
 class VerificationReport:
     """The result of ``estimator.verify``; ``print(report)`` gives a text to read.
 
@@ -86,15 +86,15 @@ class VerificationReport:
     """The number of features that occur in the rows used."""
     steps: int
     """The number of steps in the whole run: rows times epochs."""
-    steps_compared: int
+    steps_compared: int = 0
     """The number of steps after which the weights were compared."""
-    difference: Difference
+    difference: Difference = NO_DIFFERENCE
     """The largest difference between a lazy weight and the same dense weight."""
-    largest_weight: float
+    largest_weight: float = 0.0
     """The largest size of a weight in either model."""
-    bound: float
+    bound: float = 0.0
     """The largest distance that rounding can explain at the last compared step (Euclidean norm)."""
-    agrees: bool | None
+    agrees: bool | None = None
     """Whether the distance never exceeded the bound; None if no step could be compared."""
     average: Difference | None = None
     """The largest difference of the averages; None without an average."""
@@ -127,61 +127,41 @@ class VerificationReport:
             lines.append(f"  compared up to     {until}")
         return "\n".join(lines)
 
-
-class _Comparison:
-    """The largest differences so far between a lazy model and its dense reference."""
-
-    def __init__(self, features: NDArray[np.intp]) -> None:
-        self.features = features
-        self.difference = NO_DIFFERENCE
-        self.average: Difference | None = None
-        self.largest, self.agrees, self.compared = 0.0, True, 0
-        self.ended: str | None = None
-
     # A number that is not finite only in the lazy model is reported as a difference.
     @np.errstate(over="ignore", invalid="ignore")
-    def after_step(self, t: int, lazy: _Vector, dense: _Vector, near: bool) -> None:
-        """Compare the weights after step ``t``; ``near`` is whether the bound holds."""
-        self.compared += 1
-        self.agrees = bool(self.agrees and near)
+    def _after_step(self, t: int, features: _Columns, lazy: _Vector, dense: _Vector) -> None:
+        """Compare the weights of the features after step ``t``."""
+        self.steps_compared += 1
         size = np.maximum(np.abs(lazy), np.abs(dense))
-        self.largest = max(self.largest, float(size.max(initial=0.0)))
-        self.difference = self._largest(self.difference, t, lazy, dense)
+        self.largest_weight = max(self.largest_weight, float(size.max(initial=0.0)))
+        self.difference = _larger(self.difference, t, features, lazy, dense)
 
     # The sums of the lazy model may be infinite although those of the reference are finite.
     @np.errstate(over="ignore", invalid="ignore")
-    def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
-        """Compare the averages after step ``t``."""
+    def _average_after_step(
+        self, t: int, features: _Columns, lazy: _Linear, dense: _Linear
+    ) -> None:
+        """Compare the averages of the features after step ``t``."""
         (weights, intercept), (mean, mean_intercept) = lazy, dense
-        self.average = self._largest(self.average or NO_DIFFERENCE, t, weights, mean)
+        self.average = _larger(self.average or NO_DIFFERENCE, t, features, weights, mean)
         gap = np.abs(weights - mean).max(initial=0.0)
         near = abs(intercept - mean_intercept) <= AGREE * (1.0 + abs(mean_intercept))
         near = near and gap <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
 
-    def _largest(self, before: Difference, step: int, lazy: _Vector, dense: _Vector) -> Difference:
-        """The largest difference so far; the first NaN is the largest."""
-        amounts = np.abs(lazy - dense)
-        if not amounts.any():
-            return before
-        j = int(np.argmax(amounts))
-        amount = float(amounts[j])
-        if math.isnan(before.amount) or amount <= before.amount:
-            return before
-        return Difference(amount, step, int(self.features[j]), float(lazy[j]), float(dense[j]))
 
-    def report(self, **facts: Any) -> VerificationReport:
-        """The report of the whole comparison."""
-        return VerificationReport(
-            **facts,
-            features=len(self.features),
-            steps_compared=self.compared,
-            difference=self.difference,
-            largest_weight=self.largest,
-            agrees=self.agrees if self.compared else None,
-            average=self.average,
-            ended=self.ended,
-        )
+def _larger(
+    before: Difference, step: int, features: _Columns, lazy: _Vector, dense: _Vector
+) -> Difference:
+    """The largest difference so far; the first NaN is the largest."""
+    amounts = np.abs(lazy - dense)
+    if not amounts.any():
+        return before
+    j = int(np.argmax(amounts))
+    amount = float(amounts[j])
+    if math.isnan(before.amount) or amount <= before.amount:
+        return before
+    return Difference(amount, step, int(features[j]), float(lazy[j]), float(dense[j]))
 
 
 class _MeanOfReference:
@@ -261,10 +241,12 @@ def verify(
     engine = plan.new_engines(len(features))[0]
     (learner,) = new_learners([engine], head, targets, plan)
     reference = BoundedReference(plan, len(features), engine.limits.largest_cushion, n_rows)
-    comparison = _Comparison(features)
+    report = VerificationReport(
+        engine.name, n_rows, rows.X.shape[0], targets.n_outputs, len(features), n_rows * epochs
+    )
     mean = None if plan.average is None else _MeanOfReference(plan.average, len(features))
 
-    for t in range(n_rows * epochs):
+    for t in range(report.steps):
         epoch, row = divmod(t, n_rows)
         now = plan.in_epoch(epoch)
         if row == 0 and now.share != reference.plan.share:
@@ -273,29 +255,28 @@ def verify(
             learner.plan = now
         steps = plan.steps(np.array([row]), t)
         reference.step(*example_of(head, y, importances, row), row)
-        if not reference.comparable:
-            comparison.ended = reference.ended
+        report.bound, report.ended = reference.bound, reference.ended
+        if report.ended is not None:
             break
         try:
             learner.visit(steps, t)
         except FloatingPointError:
-            comparison.compared, comparison.agrees = comparison.compared + 1, False
-            comparison.ended = "the lazy model overflows, but the dense reference does not"
+            report.steps_compared, report.agrees = report.steps_compared + 1, False
+            report.ended = "the lazy model overflows, but the dense reference does not"
             break
         weights, intercept = _first_output(engine, last=True)
         # With NaN the comparison is False.
         near = reference.distance(weights, intercept) <= reference.bound
-        comparison.after_step(t, weights, reference.weights, near)
+        report.agrees = bool(report.agrees is not False and near)
+        report._after_step(t, features, weights, reference.weights)
         if mean is not None:
             expected = mean.after_step(t, reference)
             if expected is None:
-                comparison.ended = "the sums of the average leave the range of doubles"
+                report.ended = "the sums of the average leave the range of doubles"
                 break
-            comparison.average_after_step(t, _first_output(engine, last=False), expected)
-    return comparison.report(
-        engine=engine.name, rows=n_rows, rows_of_X=rows.X.shape[0], outputs=targets.n_outputs,
-        steps=n_rows * epochs, bound=reference.bound,
-    )  # fmt: skip
+            last = _first_output(engine, last=False)
+            report._average_after_step(t, features, last, expected)
+    return report
 
 
 def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
 from lazynet.losses import LossLike, get_loss
-from lazynet.parameters import Flag, NonNegative, SettledFields, check_array
+from lazynet.parameters import Flag, NonNegative, SettledFields, check_array, refuse_class, shown
 from lazynet.penalties import ElasticNet
 from lazynet.reference.from_data import DenseFromData
+from lazynet.reference.losses import LOSSES
 from lazynet.rules.base import Affine
 from lazynet.schedules import AUTO, FromArray, checked_rates
 from lazynet.training.plan import Plan
@@ -31,11 +33,32 @@ from lazynet.verify.tolerance import (
 )
 
 
+class SteppingModel(Protocol):
+    """A model that ``assert_matches_reference`` compares: it learns one example in a step.
+
+    It may also have an ``intercept``.
+
+    >>> model: SteppingModel = Stepper(2, loss="squared_error")
+    >>> model.step([1], [2.0], 1.0, 1.0), model.weights
+    (0.0, array([0., 1.]))
+    """
+
+    @property
+    def weights(self) -> ArrayLike:
+        """All weights after the last step."""
+
+    def step(
+        self, indices: list[int], values: list[float], target: float, importance: float, /
+    ) -> Any:
+        """Learn from one example, given by its nonzeros."""
+
+
 class BoundedReference:
     """The reference of a rule with an error budget; it takes the same steps as an implementation.
 
     ``largest_cushion`` is the cushion of the implementation (``ErrorBudget``), and ``n_rows`` the
-    number of rows of the dataset, for rules that do not learn from a stream.
+    number of rows of the dataset, for rules that do not learn from a stream.  ``dense`` replaces
+    the reference of the rule; the bound is then 1e-10 of 1 + the largest weight.
 
     >>> from lazynet import SGD
     >>> model = Stepper(2, loss="hinge", rule=SGD("constant", eta0=0.5), l1=0.1)
@@ -57,18 +80,19 @@ class BoundedReference:
         n_features: int,
         largest_cushion: float = math.inf,
         n_rows: int | None = None,
+        dense: SteppingModel | None = None,
     ) -> None:
         rule = plan.rule
-        if not ALGORITHMS[rule.name].exact:
+        if dense is None and not ALGORITHMS[rule.name].exact:
             raise ValueError(f"rule must be exact, got {rule!r}, which is not")
         self.plan, self.loss, self.n_rows = plan, plan.loss, n_rows
-        self.dense = new_reference(plan, n_features, n_rows)
+        self.dense: Any = new_reference(plan, n_features, n_rows) if dense is None else dense
         # A second reference on values that are a little larger.
         self.nearby: Any = None
         self.budget: ErrorBudget | StateBudget
-        if plan.rates_from_data or not rule.is_affine:
+        if dense is not None or plan.rates_from_data or not rule.is_affine:
             self.budget = StateBudget(plan.loss, getattr(rule, "threshold", math.inf))
-            self.nearby = new_reference(plan, n_features, n_rows)
+            self.nearby = copy.deepcopy(self.dense)
         else:
             assert isinstance(rule, Affine)
             self.budget = ErrorBudget(
@@ -90,15 +114,15 @@ class BoundedReference:
         """
         plan, dense = self.plan, self.dense
         numbered = {} if plan.rule.streams else {"row": row}
-        # The rate, if a schedule gives it.
-        by_schedule = plan.rule.scheduled and not plan.rates_from_data
-        eta = rate_of(plan, dense.t) if by_schedule else 1.0
+        eta = rate_of(plan, dense.t) if isinstance(self.budget, ErrorBudget) else 1.0
         before_step = dense.weights
-        touched = [before_step[j] for j in indices]
-        prediction = float(dense.step(indices, values, target, importance, **numbered))
-        slope = dense.slope(prediction, target, self.loss.epsilon)
+        touched = [float(before_step[j]) for j in indices]
+        products = (w * x for w, x in zip(touched, values, strict=True))
+        prediction = sum(products, self.intercept)
+        dense.step(indices, values, target, importance, **numbered)
+        slope = LOSSES[self.loss.name][1](prediction, target, self.loss.epsilon)
         visited = VisitedRow(values, prediction, slope, target, importance, touched)
-        self.budget.after_step(eta, visited, weights=dense.weights, intercept=dense.intercept)
+        self.budget.after_step(eta, visited, weights=dense.weights, intercept=self.intercept)
         if self.nearby is not None and self.comparable:
             larger = [x * (1.0 + NUDGE) for x in values]
             self.nearby.step(indices, larger, target, importance, **numbered)
@@ -138,8 +162,8 @@ class BoundedReference:
 
     @property
     def intercept(self) -> float:
-        """The intercept of the reference after the last step."""
-        return float(self.dense.intercept)
+        """The intercept of the reference after the last step; 0 if it has none."""
+        return float(getattr(self.dense, "intercept", 0.0))
 
     @property
     def bound(self) -> float:
@@ -254,6 +278,7 @@ class Problem(SettledFields):
         for name in ("y", "importances", "rates"):
             numbers = check_array(name, "must list real numbers", getattr(self, name))
             object.__setattr__(self, name, numbers)
+        object.__setattr__(self, "X", sparse.csr_matrix(self.X))
         object.__setattr__(self, "order", np.asarray(self.order, dtype=np.int64))
 
     def __repr__(self) -> str:
@@ -310,16 +335,19 @@ class Problem(SettledFields):
         """The rate of step ``t``."""
         return float(self.rates[t])
 
-    def reference(self, largest_cushion: float = math.inf) -> BoundedReference:
+    def reference(
+        self, largest_cushion: float = math.inf, dense: SteppingModel | None = None
+    ) -> BoundedReference:
         """A new dense reference with its error bound.
 
         ``largest_cushion`` is the largest scale * shift at which the implementation brings all
-        weights current; a smaller value makes the bound tighter.
+        weights current; a smaller value makes the bound tighter.  ``dense`` replaces the reference
+        of the rule.
         """
         rule = check_rule("rule", self.rule)
         penalty, schedule = ElasticNet(self.l1, self.l2, rule.positive), FromArray(self.rates)
         plan = Plan(get_loss(self.loss), penalty, rule, schedule, None, self.fit_intercept)
-        return BoundedReference(plan, self.n_features, largest_cushion)
+        return BoundedReference(plan, self.n_features, largest_cushion, dense=dense)
 
     def example(self, step: int) -> tuple[list[int], list[float], float, float]:
         """The indices, values, target and importance of the example at ``step``."""
@@ -340,17 +368,19 @@ def example_of(
 
 
 def assert_matches_reference(
-    implementation: Any,
+    implementation: SteppingModel,
     problem: Problem,
     *,
-    read: Callable[[Any], NDArray[np.float64]] = lambda implementation: implementation.weights,
-    reference: BoundedReference | None = None,
+    read: Callable[[Any], ArrayLike] | None = None,
+    reference: SteppingModel | BoundedReference | None = None,
 ) -> int:
     """Step ``implementation`` and the dense reference, and compare all weights after every step.
 
-    ``implementation`` has ``step(indices, values, target, importance)``; ``read`` returns its
-    weights.  If the problem fits an intercept, ``implementation.intercept`` is compared too.
-    Returns the number of compared steps: comparing ends if rounding may decide a branch.
+    ``implementation`` has ``step(indices, values, target, importance)``, and ``weights`` unless
+    ``read`` returns them.  If the problem fits an intercept, ``implementation.intercept`` is
+    compared too.  ``reference`` is a dense model of the same form, for a rule that lazynet does not
+    know; None: the reference of ``problem.rule``.  Returns the number of compared steps: comparing
+    ends if rounding may decide a branch.
 
     >>> from hypothesis import given, settings
     >>> from lazynet.verify.strategies import EXACT_RULES, problems
@@ -360,21 +390,24 @@ def assert_matches_reference(
     ...     assert_matches_reference(problem.stepper(), problem)
     >>> test_stepper()
     """
-    reference = problem.reference() if reference is None else reference
+    _check_model("implementation", implementation, problem, has_weights=read is None)
+    if not isinstance(reference, BoundedReference):
+        if reference is not None:
+            _check_model("reference", reference, problem)
+        reference = problem.reference(dense=reference)
     for step in range(len(problem.order)):
         example = problem.example(step)
         reference.step(*example)
         if not reference.comparable:
             return step
         implementation.step(*example)
-        weights = np.asarray(read(implementation), dtype=np.float64)
-        intercept = getattr(implementation, "intercept", None)
-        if intercept is None and problem.fit_intercept:
-            raise AssertionError(
-                "the problem fits an intercept and the implementation has no attribute "
-                "`intercept`: add one, or draw problems(intercepts=[False])"
+        weights = implementation.weights if read is None else read(implementation)
+        weights = check_array("weights", "must hold real numbers", weights)
+        if weights.shape != (problem.n_features,):
+            raise ValueError(
+                f"weights must be {problem.n_features} numbers, got the shape {weights.shape}"
             )
-        intercept = reference.intercept if intercept is None else float(intercept)
+        intercept = float(getattr(implementation, "intercept", reference.intercept))
         distance = reference.distance(weights, intercept)
         if not distance <= reference.bound:  # so that NaN fails
             message = _difference(weights, reference, distance)
@@ -382,6 +415,22 @@ def assert_matches_reference(
                 message += f" (intercepts {intercept!r}, {reference.intercept!r})"
             raise AssertionError(f"after step {step} {message}")
     return len(problem.order)
+
+
+def _check_model(name: str, model: Any, problem: Problem, has_weights: bool = True) -> None:
+    """Refuse a class, and a model without a part that the comparison needs."""
+    refuse_class(name, model, "...")
+    for part in ("step", "weights")[: 1 + has_weights]:
+        if not hasattr(model, part):
+            raise TypeError(
+                f"{name} must have step(indices, values, target, importance) and weights, "
+                f"got {shown(model)} without {part}"
+            )
+    if problem.fit_intercept and getattr(model, "intercept", None) is None:
+        raise AssertionError(
+            f"the problem fits an intercept and the {name} has no attribute "
+            "`intercept`: add one, or draw problems(intercepts=[False])"
+        )
 
 
 def _difference(weights: NDArray[np.float64], reference: BoundedReference, distance: float) -> str:

@@ -2,16 +2,7 @@
 
 ``assert_matches_reference`` compares an object that has ``weights`` and
 ``step(indices, values, target, importance)`` with the dense reference of any exact rule, after
-every step, on problems that Hypothesis draws and shrinks:
-
-    from hypothesis import given
-    from lazynet.verify.strategies import assert_matches_reference, problems
-
-    @given(problems(losses=["squared_error"], rules=["fobos"]))
-    def test_my_rule(problem):
-        mine = MyLazyRule(problem.n_features, l1=problem.l1, l2=problem.l2, rates=problem.rates)
-        assert_matches_reference(mine, problem)
-
+every step, on problems that Hypothesis draws and shrinks; docs/check_your_own_rule.md has examples.
 For the rules of the affine family the tolerance is derived from the number of steps and the unit
 roundoff; for rules that are not affine it is 1e-10 of 1 + the largest weight (``lazynet.verify``).
 """
@@ -35,13 +26,14 @@ except ImportError as error:  # pragma: no cover
 from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
 from lazynet.losses import LOSS_OBJECTS, LOSSES, LossLike, get_loss
 from lazynet.parameters import check_integer, check_number
-from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.affine import Proximal
 from lazynet.rules.base import Affine
-from lazynet.verify.reference import Problem, assert_matches_reference
+from lazynet.verify.reference import Problem, SteppingModel, assert_matches_reference
 
 __all__ = [
     "EXACT_RULES",
     "Problem",
+    "SteppingModel",
     "assert_matches_reference",
     "orders",
     "penalties",
@@ -218,8 +210,8 @@ def problems(
 
     ``l1`` and ``l2`` fix the strengths, ``importances`` lists the possible importances of rows,
     ``scale`` multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders``
-    applies to "fobos" and "sgd".  X has up to ``max_copies`` copies of its columns
-    (``sparse_matrices``).
+    applies to the names of affine rules, such as "sgd".  X has up to ``max_copies`` copies of its
+    columns (``sparse_matrices``).
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
@@ -237,8 +229,9 @@ def problems(
         loss = LOSS_OBJECTS[loss](epsilon=0.7)
     rule = draw(st.sampled_from(_nonempty("rules", rules)))
     step_order = draw(st.sampled_from(_nonempty("step_orders", step_orders)))
-    if step_order != "gradient_first" and rule in ("fobos", "sgd"):
-        rule = (FoBoS if rule == "fobos" else SGD)(step_order=step_order)
+    named = check_rule("rule", rule)
+    if isinstance(rule, str) and isinstance(named, Proximal) and step_order != named.step_order:
+        rule = type(named)(step_order=step_order)
     fit_intercept = draw(st.sampled_from(_nonempty("intercepts", intercepts)))
     X = draw(sparse_matrices(max_features=max_features, scale=scale, max_copies=max_copies))
     n_rows = X.shape[0]

@@ -102,6 +102,14 @@ def test_a_wrong_rule_is_caught(copy):
         run_commands(copy, text)
 
 
+@built_in_place
+def test_a_schedule_can_be_added_as_it_is_written(copy):
+    """The changes for the schedule are made, and the commands of the section pass."""
+    text = section("Add a schedule")
+    make_changes(copy, text)
+    run_commands(copy, text)
+
+
 def test_the_changes_for_a_loss_fit(copy):
     """The changes for the loss fit the files; the next test compiles them."""
     make_changes(copy, section("Add a loss"))
@@ -120,3 +128,14 @@ def test_files_that_are_named_are_there():
     """Every path in backquotes exists, except paths with NAME, which are yet to be written."""
     for name in re.findall(r"`((?:lazynet|tests|paper_repro|benchmarks|notebooks)/[\w./]*)`", TEXT):
         assert "NAME" in name or (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("package", ["minimum", "kernels"])
+def test_the_row_of_a_package_names_every_file(package):
+    """The table of packages describes each file; a .pxd with a .pyx of its name needs no words."""
+    (row,) = re.findall(rf"^\| `lazynet/{package}/` \| (.*) \|$", TEXT, re.MULTILINE)
+    folder = ROOT / "lazynet" / package
+    files = {path.name for kind in ("py", "pyx", "pxd", "h") for path in folder.glob(f"*.{kind}")}
+    declared = {f"{Path(name).stem}.pxd" for name in files if name.endswith(".pyx")}
+    named = set(re.findall(r"`([\w]+\.\w+)`", row))
+    assert named == files - declared - {"__init__.py"}

@@ -96,8 +96,9 @@ def test_tiny_gaps_without_l2(client, kind):
         ("weights", newton._MOST_COLUMNS, 2 * LEAST_SAMPLE),
     ],
 )
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
 def test_any_number_of_workers_gives_the_same_bits(clients, monkeypatch, kind, columns, n_rows):
-    """The blocks decide the bits, by a Hessian and by products with it, also after a sample."""
+    """The blocks decide the bits, by one Hessian or by parts of it, also after a sample."""
     monkeypatch.setattr(newton, "_MOST_COLUMNS", columns)
     X, y, weights = problem(1, n_rows, kind=kind)
     sampled, sample = [], sums.MeanOverBlocks.sample
@@ -176,7 +177,7 @@ def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
     assert model.duality_gap_ == wanted.duality_gap_
 
 
-def test_the_hessian_and_its_products_are_those_of_all_rows():
+def test_the_hessian_is_that_of_all_rows():
     """Any division of the tree of sums into tasks gives the same bits."""
     X, y, _ = problem(3, 1000, kind="numbers")
     output = sums.OutputLoss(0, get_loss("squared_error"), True, 1000.0)
@@ -202,9 +203,6 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
         np.testing.assert_allclose(sums.unpacked(found, size), wanted, **within)
         for length in (1, 2, 4):
             assert np.array_equal(total("gram", length, **options)[1], found)
-    v = np.random.default_rng(0).standard_normal(size)
-    (last,), product = total("product", v=sparse.csr_matrix(v[1:]), vb=v[0])
-    np.testing.assert_allclose(np.append(last, product), wanted @ v, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("standardize", [False, True])
