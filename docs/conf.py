@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # api_links.py, docstrings.py, gallery.py, mathml.py
+sys.path.insert(0, str(HERE))  # api_links.py, docstrings.py, gallery.py, mathml.py, ...
 
 project = "lazynet"
 author = "The lazynet developers"
@@ -19,6 +19,7 @@ extensions = [
     "docstrings",
     "mathml",
     "myst_nb",
+    "narrow_tables",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
