@@ -1,4 +1,4 @@
-"""Cells of tables name their column, so that a narrow page can show each row as a block (site.css)."""
+"""Cells of tables name their columns, so that a narrow page can show each row as a block."""
 
 import html
 from typing import Any

@@ -30,6 +30,23 @@ def test_the_first_example_prints_what_is_shown(capsys):
     assert numbers_in(printed[2])[0] == pytest.approx(numbers_in(SHOWN[2])[0], rel=0.1)
 
 
+@pytest.mark.slow
+def test_the_comparison_of_programs(capsys):
+    """``docs/text_classification.md`` compares programs on the rows of the example of README."""
+    page = (ROOT / "docs" / "text_classification.md").read_text(encoding="utf-8")
+    ((code, shown),) = re.findall(r"```py\n(.*?)```\n\n```\n(.*?)```", page, re.DOTALL)
+    namespace = {}
+    exec(re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1], namespace)
+    exec(code, namespace)
+    seconds, accuracies = {}, {}
+    for line, stored in zip(capsys.readouterr().out.splitlines(), shown.splitlines(), strict=True):
+        name, _, figures = line.partition(": ")
+        seconds[name], accuracies[name] = numbers_in(figures)
+        assert accuracies[name] == pytest.approx(numbers_in(stored)[-1], abs=0.02)
+    assert min(seconds, key=seconds.get) == max(accuracies, key=accuracies.get)
+    assert min(seconds, key=seconds.get) == "LazyNetClassifier"
+
+
 def test_the_first_page_has_the_example():
     """``docs/index.md`` has the same code and the same output."""
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
