@@ -1,4 +1,4 @@
-"""The numbers and the figure of the README and the first page, made from the committed results.
+"""The numbers and the figure of the README and of two pages, made from the committed results.
 
 ``python -m benchmarks readme`` rewrites their blocks between marks, and the figure.
 """
@@ -43,7 +43,8 @@ from paper_repro.studies.table_verdicts import reproduction
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-FIRST_PAGE = ROOT / "docs" / "index.md"
+#: The pages of docs/ that have the first block of the README too.
+PAGES = ROOT / "docs" / "index.md", ROOT / "docs" / "paper_and_code.md"
 FIGURE = ROOT / "docs" / "seconds.svg"
 FOLDERS = {"defaults": RESULTS, "throughput": RESULTS, "optimum": RESULTS, "table": PAPERS}
 PARTS = Template.beside(__file__)
@@ -70,16 +71,15 @@ def main() -> int:
     """Draw the figure, and rewrite the blocks between the marks."""
     with told_of(README, _REMEDY):
         text = README.read_text(encoding="utf-8")
-    with told_of(FIRST_PAGE, _REMEDY):
-        first_page = FIRST_PAGE.read_text(encoding="utf-8")
     documents = loaded()
     new = blocks(documents)
     written = with_blocks(text, new)
-    first_page = with_blocks(first_page, {"headline": new["headline"]})
     write_whole(FIGURE, figure(documents))
     write_whole(README, written)
-    write_whole(FIRST_PAGE, first_page)
-    print(f"{README.name}, {FIRST_PAGE.name} and {FIGURE.name} written")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        write_whole(page, with_blocks(text, {"headline": new["headline"]}))
+    print(f"{README.name}, {FIGURE.name} and {len(PAGES)} pages written")
     return 0
 
 

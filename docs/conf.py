@@ -83,4 +83,5 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "start": [], "changelog": [], "examples/index": []}
+WITHOUT_SIDEBAR = ("index", "start", "changelog", "examples/index", "paper_and_code")
+html_sidebars = {page: [] for page in WITHOUT_SIDEBAR}

@@ -65,3 +65,16 @@ def test_where_is_what_names_what_is_there():
         texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
         for name in re.findall(r"(?<!\[)`(\w+)`(?!\])", row.partition("|")[2].partition("|")[2]):
             assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{name}: {row}"
+
+
+def test_the_lines_of_the_kernel_are_those_of_the_sources():
+    """The blocks of ``docs/paper_and_code.md`` in Cython and C stand in the files named before."""
+    page = (DOCS / "paper_and_code.md").read_text(encoding="utf-8")
+    kernel = page.partition("## The kernel")[2]
+    named = re.findall(r"\]\((\.\./lazynet/kernels/[\w./]+)\)", kernel)
+    sources = "".join((DOCS / path).read_text(encoding="utf-8") for path in named)
+    blocks = re.findall(r"```(?:cython|c)\n(.*?)```", kernel, re.DOTALL)
+    assert len(blocks) == 5
+    for block in blocks[:4]:
+        assert block in sources
+    assert all(line in sources for line in blocks[4].splitlines())
