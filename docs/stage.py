@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Folders and files of the repository, and where the site has them.
@@ -38,7 +39,10 @@ LANGUAGES = {
     ".toml": "toml",
 }
 #: What stands below the title of every notebook on the site.
-HOW_TO_RUN = "*To run it, say `make notebooks` in a checkout; it imports modules of its folder.*"
+HOW_TO_RUN = (
+    "*To run it, say `make notebooks` in a checkout. It imports modules of its folder: "
+    "{download}`all notebooks with their modules <notebooks.zip>`.*"
+)
 FENCED = re.compile(r"^( *```.*?^ *```|<!--.*?-->)", re.DOTALL | re.MULTILINE)
 #: A table of contents, in a comment so that other readers of Markdown do not show it.
 CONTENTS = re.compile(r"<!-- toctree\n(.*?)-->", re.DOTALL)
@@ -57,6 +61,10 @@ class Site:
         shutil.rmtree(self.out, ignore_errors=True)
         for source in pages():
             self.copy(source, self.out / place_of(source))
+        with ZipFile(self.out / "notebooks" / "notebooks.zip", "w", ZIP_DEFLATED) as archive:
+            folder = ROOT / "notebooks"
+            for file in sorted([*folder.glob("*.ipynb"), *folder.glob("**/*.py")]):
+                archive.write(file, file.relative_to(ROOT))
 
     def copy(self, source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
