@@ -1,6 +1,6 @@
-"""The numbers and the figure of the README, made from the committed results.
+"""The numbers and the figure of the README and of two pages, made from the committed results.
 
-``python -m benchmarks readme`` rewrites the blocks of the README between marks, and the figure.
+``python -m benchmarks readme`` rewrites their blocks between marks, and the figure.
 """
 
 from __future__ import annotations
@@ -31,15 +31,20 @@ from benchmarks.solvers import (
 from benchmarks.solvers import OURS as DUAL
 from benchmarks.studies import RESULTS
 from lazynet.plots import DARK, RUST, as_svg, styled
+from paper_repro.competitors import PLAINEST
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.pages import Template
 from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load, write_whole
 from paper_repro.score import duration, ratios, significant
 from paper_repro.studies.table_page import headline
+from paper_repro.studies.table_verdicts import reproduction
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+#: The pages of docs/ that have the first block of the README too.
+PAGES = ROOT / "docs" / "index.md", ROOT / "docs" / "paper_and_code.md"
 FIGURE = ROOT / "docs" / "seconds.svg"
 FOLDERS = {"defaults": RESULTS, "throughput": RESULTS, "optimum": RESULTS, "table": PAPERS}
 PARTS = Template.beside(__file__)
@@ -67,10 +72,14 @@ def main() -> int:
     with told_of(README, _REMEDY):
         text = README.read_text(encoding="utf-8")
     documents = loaded()
-    written = with_blocks(text, blocks(documents))
+    new = blocks(documents)
+    written = with_blocks(text, new)
     write_whole(FIGURE, figure(documents))
     write_whole(README, written)
-    print(f"{README.name} and {FIGURE.name} written")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        write_whole(page, with_blocks(text, {"headline": new["headline"]}))
+    print(f"{README.name}, {FIGURE.name} and {len(PAGES)} pages written")
     return 0
 
 
@@ -131,7 +140,34 @@ def blocks(documents: Documents) -> dict[str, str]:
         shape=shape,
         problems=len(races.problems),
     )
-    return {"first": first, "why": why, "papers": headline(documents["table"]), "figure": caption}
+    return {
+        "headline": printed_and_found(documents["table"]),
+        "first": first,
+        "why": why,
+        "papers": headline(documents["table"]),
+        "figure": caption,
+    }
+
+
+def printed_and_found(table: Mapping[str, Any]) -> str:
+    """Two ratios of each text as printed and as measured, and the time of a compiled step."""
+    found = {(each.tier, each.rule, each.slow): each for each in reproduction(table).rows}
+    early, third = found["dicts", "fobos", SPARSE_PREDICTIONS], found[PLAINEST, "sgd", DENSE]
+    lazy, dense = (
+        duration(median(_seconds(table, "compiled/fobos/round", name))) for name in (CLOCK, DENSE)
+    )
+    return PARTS(
+        "headline",
+        early_printed=early.printed,
+        printed=third.printed,
+        early=significant(early.found.median),
+        looked_up=significant(third.found.median),
+        spread_out=significant(found["scipy", "sgd", DENSE].found.median),
+        nonzeros=table["records"]["corpus"]["nonzeros_per_example"],
+        features=table["records"]["corpus"]["features"],
+        lazy=lazy,
+        dense=dense,
+    )
 
 
 def default_results(defaults: Mapping[str, Any]) -> dict[str, int]:
@@ -197,8 +233,8 @@ def over_problems(races: Races, *names: str) -> str:
 
 def numpy_loop(table: Mapping[str, Any], tier: str) -> str:
     """A step of the dense loop in NumPy over a lazy step of a tier, in the same run."""
-    dense = _seconds(table, "numpy/fobos/round", "dense, sparse predictions")
-    lazy = _seconds(table, f"{tier}/fobos/round", "lazy, clock")
+    dense = _seconds(table, "numpy/fobos/round", SPARSE_PREDICTIONS)
+    lazy = _seconds(table, f"{tier}/fobos/round", CLOCK)
     return significant(ratios(dense, lazy).median, 2)
 
 

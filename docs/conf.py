@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # api_links.py, docstrings.py, gallery.py, mathml.py
+sys.path.insert(0, str(HERE))  # api_links.py, docstrings.py, gallery.py, mathml.py, ...
 
 project = "lazynet"
 author = "The lazynet developers"
@@ -20,6 +20,7 @@ extensions = [
     "docstrings",
     "mathml",
     "myst_nb",
+    "narrow_tables",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -83,4 +84,5 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "start": [], "changelog": [], "examples/index": []}
+WITHOUT_SIDEBAR = ("index", "start", "changelog", "examples/index", "paper_and_code")
+html_sidebars = {page: [] for page in WITHOUT_SIDEBAR}

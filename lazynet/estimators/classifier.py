@@ -27,7 +27,24 @@ SPARSE_FORMS = ("sparse matrix", "sparse array")
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):
-    """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
+    """Predicts classes by the sign of w.x + b; several classes are trained one against the rest.
+
+    >>> from lazynet import FoBoS, LazyNetClassifier
+    >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
+    >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None)
+    >>> model.fit(X, y).predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
+    [['a', 'c']]
+    >>> Y = sparse.csr_matrix([[1, 0], [1, 1], [1, 0]])
+    >>> model.fit(X, Y).predict(X).toarray()
+    array([[1, 0],
+           [1, 1],
+           [1, 0]])
+    >>> model = LazyNetClassifier(fit_intercept=False).partial_fit([[0.0]], ["no"], ["no", "yes"])
+    >>> model.decision_function([[1.0]])  # nothing has been learned from a row of zeros
+    array([0.])
+    >>> model.predict_proba([[1.0]]), model.predict_log_proba([[1.0]]).round(2)
+    (array([[0.5, 0.5]]), array([[-0.69, -0.69]]))
+    """
 
     #: whether y may have a column for each of several labels
     _several_labels: bool = False
@@ -37,30 +54,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
 
         With a column per label: (n_samples, n_labels).
-
-        >>> from lazynet import FoBoS, LazyNetClassifier
-        >>> rule = FoBoS("constant", eta0=1.0)
-        >>> options = dict(l1=0.0, fit_intercept=False, standardize=False)
-        >>> model = LazyNetClassifier("hinge", rule=rule, **options)
-        >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
-        >>> model.decision_function([[1.0], [-3.0]])
-        array([ 2., -6.])
         """
         decision = self._decision(X)
         return decision.ravel() if self._form is None and decision.shape[1] == 1 else decision
 
     def predict(self, X: Any) -> Any:
-        """The class of each row; or the labels of each row, in the form of the y of ``fit``.
-
-        Sparse labels are computed in blocks of rows.
-
-        >>> from lazynet import FoBoS, LazyNetClassifier
-        >>> X, Y = [[1.0, 0.0], [1.0, 2.0]], sparse.csr_matrix([[1, 0], [1, 1]])
-        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, Y)
-        >>> model.predict(X).toarray()
-        array([[1, 0],
-               [1, 1]])
-        """
+        """The class of each row; or the labels of each row, in the form of the y of ``fit``."""
         if self._form in SPARSE_FORMS:
             kind = sparse.csr_array if self._form == "sparse array" else sparse.csr_matrix
             parts = [kind(decision > 0, dtype=np.int64) for decision in self._decisions(X)]
@@ -75,15 +74,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
 
-        Returns two arrays of shape (n_samples, k), the highest first; of equal numbers the one with
-        the lower column comes first, as in ``predict``.  The rows are visited in blocks, because an
-        array of all rows and all labels could be too large for memory.
-
-        >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
-        >>> from lazynet import FoBoS, LazyNetClassifier
-        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, y)
-        >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
-        [['a', 'c']]
+        Two arrays of shape (n_samples, k), the highest first; of equal numbers the lower column
+        comes first.  The rows are visited in blocks, so that little memory is needed.
         """
         check_is_fitted(self)
         n_outputs = len(self.classes_)
@@ -118,17 +110,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
 
-        With p = w.x + b the probability is the logistic function of p for "log_loss", and
-        (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
-        probabilities of each class against the rest are divided by their sum; with
-        ``loss="softmax"`` they are the softmax.  If y has a column per label, the result has the
-        probability of each label, a column per label.  It is a dense array.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(fit_intercept=False)
-        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
-        >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
-        array([[0.5, 0.5]])
+        With p = w.x + b: the logistic function of p for "log_loss", and (clip(p, -1, 1) + 1) / 2
+        for "modified_huber".  For several classes these are divided by their sum, except with
+        "softmax"; for labels they are not.
         """
         return self._probabilities(self._decision(X))
 
@@ -153,14 +137,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of ``predict_proba``.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(fit_intercept=False)
-        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
-        >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
-        array([[-0.69, -0.69]])
-        """
+        """Logarithms of ``predict_proba``."""
         decision, loss = self._decision(X), self._settled_loss()
         sum_to_one = self._form is None and decision.shape[1] > 1
         if loss.probability == "logistic" and not sum_to_one:

@@ -55,7 +55,19 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
 
 
 class LinearModel(BaseEstimator):
-    """Predicts w.x + b; a model has one row of weights and one intercept per output."""
+    """Predicts w.x + b; a model has one row of weights and one intercept per output.
+
+    >>> import os, tempfile
+    >>> import lazynet
+    >>> model = lazynet.DualNetRegressor(l1=0.1).fit([[1.0, 0.0], [2.0, 0.0]], [2.0, 4.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model"))
+    ...     loaded = lazynet.load(os.path.join(folder, "model"))
+    >>> (loaded.predict([[3.0, 0.0]]) == model.predict([[3.0, 0.0]])).tolist()
+    [True]
+    >>> model.sparsify().coef_.nnz, model.densify().coef_.shape, model.intercept_.shape
+    (1, (2,), (1,))
+    """
 
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
@@ -235,18 +247,8 @@ class LinearModel(BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to the file ``path``; ``lazynet.load`` reads it, bit for bit.
 
-        The file appears as a whole or not at all; an earlier file at ``path`` stays until then.
-        It holds no code: numbers, strings and the names of lazynet's own objects.  A parameter
-        that is a Python function is refused.  The page "Model files" describes the format.
-
-        >>> import os, tempfile
-        >>> import lazynet
-        >>> model = lazynet.DualNetRegressor().fit([[1.0], [2.0]], [2.0, 4.0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(os.path.join(folder, "model"))
-        ...     loaded = lazynet.load(os.path.join(folder, "model"))
-        >>> (loaded.predict([[3.0]]) == model.predict([[3.0]])).tolist()
-        [True]
+        The file appears as a whole or not at all, and holds no code.  A parameter that is a Python
+        function is refused.
         """
         check_is_fitted(self)
         files.save(self, path)
@@ -259,10 +261,8 @@ class LinearModel(BaseEstimator):
     def coef_(self) -> Any:
         """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
 
-        With ``average`` these are the averages of the weights, once an iterate has counted.  The
-        array is read-only; assign a whole array to change the model.  An assignment to ``coef_`` or
-        ``intercept_`` resets averages, the sums of gradients of RDA, FTRL and AdaGrad, and the
-        slopes that SAGA remembers.
+        With ``average`` the averages.  Assign a whole array to change the model, which resets
+        averages, sums of gradients and the slopes of SAGA.
         """
         check_is_fitted(self)
         return self._shaped(self._weights())
@@ -273,13 +273,7 @@ class LinearModel(BaseEstimator):
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each output; 0 without ``fit_intercept``.
-
-        >>> from lazynet import FoBoS, LazyNetRegressor
-        >>> model = LazyNetRegressor(rule=FoBoS("constant", eta0=0.25)).partial_fit([[0.0]], [4.0])
-        >>> model.intercept_
-        array([1.])
-        """
+        """The intercept of each output; 0 without ``fit_intercept``."""
         check_is_fitted(self)
         intercepts = self._intercepts()
         intercepts.flags.writeable = False
@@ -314,25 +308,13 @@ class LinearModel(BaseEstimator):
         return array.reshape(shape).copy()
 
     def sparsify(self) -> Self:
-        """Make ``coef_`` a sparse matrix, and predict with it.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(l1=0.1).fit([[0.0, 9.0], [0.0, 1.0]], ["a", "b"])
-        >>> model.sparsify().coef_.nnz
-        1
-        """
+        """Make ``coef_`` a sparse matrix, and predict with it."""
         check_is_fitted(self)
         self._sparse_coef = True
         return self
 
     def densify(self) -> Self:
-        """Make ``coef_`` an array, which is the default.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(l1=0.1).fit([[0.0, 9.0], [0.0, 1.0]], ["a", "b"])
-        >>> model.sparsify().densify().coef_.shape
-        (1, 2)
-        """
+        """Make ``coef_`` an array, which is the default."""
         check_is_fitted(self)
         self._sparse_coef = False
         return self
@@ -357,7 +339,13 @@ def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> 
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
-    """Predicts w.x + b; ``coef_`` has the shape (n_features,)."""
+    """Predicts w.x + b; ``coef_`` has the shape (n_features,).
+
+    >>> import lazynet
+    >>> model = lazynet.DualNetRegressor(l1=0.0, l2=1e-9).fit([[1.0], [2.0]], [2.0, 4.0])
+    >>> model.predict([[3.0]]).round(3)
+    array([6.])
+    """
 
     #: whether y may have a column for each of several targets
     _several_targets: bool = False

@@ -33,57 +33,50 @@ def _has_partial_fit(model: OnlineModel) -> bool:
 
 @dataclass(repr=False, eq=False)
 class LazyNetClassifier(LinearClassifier, OnlineModel):
-    """Linear classification with an elastic net, trained one row at a time.
+    r"""Linear classification with an elastic net, trained one row at a time.
 
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
-    steps.  A step costs the nonzeros of its example, and after every step the weights equal those
-    of the dense algorithm.  y has one class per row, or a column of 0 and 1 for each label.
+    A step costs the nonzeros of its row, and the weights equal those of the dense algorithm.  y has
+    one class per row, or a column of 0 and 1 for each label.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron"; a loss
-        of :class:`LazyNetRegressor` on targets -1 and +1; "softmax", one loss for all classes.
+        of :class:`LazyNetRegressor`; "softmax", one loss for all classes.
     l1, l2 : float, default=None, 0
-        Strengths of the penalty on the weights of standardised features: alpha * l1_ratio and
-        alpha * (1 - l1_ratio) of scikit-learn.  None: a small l1 from the rows, ``l1_``; 10 or 100
-        times as much gives a sparser model.  ``partial_fit`` takes the l1 of ``fit``, or 0.
+        Strengths of the penalty; None: a small l1 from the rows, ``l1_``, for ``partial_fit`` 0.
+        10 or 100 times as much gives a sparser model.
     rule : str or object, default="auto"
-        The update rule, such as "fobos" or "rda"; or the rule with its parameters, such as
-        ``FoBoS(eta0=0.1, average=True)`` or ``RDA(gamma=5)``.  "auto" is ``AdaGrad()``, or
-        ``FoBoS()`` for a squared loss.
+        The update rule, such as "rda" or ``FoBoS(eta0=0.1, average=True)``.  "auto" is
+        ``AdaGrad()``, or ``FoBoS()`` for a squared loss.
     standardize : "auto" or bool, default="auto"
-        "auto": a feature that is nonzero in at least half of the rows is centred and divided by its
-        standard deviation; sparser features share one size, the median of their root mean squares,
-        unless their own is more than twice off.  True: each has its own deviation.  False: none.
+        Divide features by their sizes; centre those that are nonzero in half of the rows.  "auto":
+        sparser features share a size, unless their own is more than twice off.
     max_iter : int or None, default=None
-        The largest number of epochs; None: 6.  Automatic rates are full in the first half of the
-        epochs, and then fall in proportion to the epochs left.
+        The largest number of epochs; None: 6.
     tol, n_iter_no_change : float or None, and int, default=1e-3 and 5
-        Stop when the loss has not fallen by the share ``tol`` of its least value for so many
-        epochs; ``tol=None``: make ``max_iter`` epochs.
+        Stop when the loss has not fallen by the share ``tol`` for so many epochs; None: never.
     early_stopping, validation_fraction : bool and float, default=False and 0.1
-        Take the weights of the epoch with the least loss on held-out rows, this share of the rows
-        of every class.  Otherwise the weights are those after the last epoch.
+        Take the weights of the epoch with the least loss on held-out rows, this share of the rows.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     shuffle, random_state : bool, and int, RandomState or None, default=True and None
-        Visit the rows in a new random order in each epoch; the seed, also of the held-out rows.
+        Visit the rows in a new random order in each epoch; the seed.
     class_weight : dict, "balanced", Balanced or None, default=None
         A factor of the loss of a row by its class; ``Balanced(counts)`` for ``partial_fit``.
     warm_start : bool, default=False
-        ``fit`` starts from the last weights (RDA, FTRL, AdaGrad: from the sums of gradients).
+        ``fit`` starts from the last weights.
     dtype : "float64" or "float32", default="float64"
-        The type of the weights during training, if one pass learns several outputs.
+        The type of the weights in training, if one pass learns several outputs.
     n_jobs : int or None, default=None
-        Threads that share the outputs; the model is the same, bit for bit, for any number.
+        Threads that share the outputs; the bits of the model do not depend on it.
     verbose : int, default=0
-        1: the automatic choices, a line per epoch, and a progress bar on a terminal (tqdm).
+        1: the automatic choices, a line per epoch, and a progress bar on a terminal.
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray or CSR matrix with a row per output, ndarray of shape (n_outputs,)
-        The model, one row for two classes; with ``average`` the averages.  Assign to change it.
+    coef_, intercept_ : ndarray or CSR matrix, and ndarray
+        The model, a row per output, one for two classes.  Assign to change it.
     last_coef_, last_intercept_, support_ : ndarray
         The weights after the last step, and whether each weight is not zero.
     classes_ : ndarray
@@ -91,11 +84,20 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     n_iter_, best_epoch_, t_ : int
         Number of epochs; the epoch, from 0 on, whose weights the model has; steps up to its end.
     l1_, eta0_, auto_ : float, float, Choices
-        The l1; the scale of the rates; the automatic choices with their reasons, as a table.
+        The l1; the scale of the rates; the automatic choices with their reasons.
     units_ : Units or None
-        The sizes and means of the features, printed as a table; ``coef_`` applies to X as passed.
+        The sizes and means of the features; ``coef_`` applies to X as passed.
     history_ : list of dict
         ``epoch``, ``progressive_loss``, ``seconds``, ``validation_loss``.
+
+    Notes
+    -----
+    Stochastic gradient or proximal steps minimise, with the weights of the standardised features,
+
+    .. math:: \frac{1}{n} \sum_{i=1}^n \ell(w \cdot x_i + w_0, y_i)
+       + \mathrm{l1} \sum_j |w_j| + \frac{\mathrm{l2}}{2} \sum_j w_j^2 .
+
+    In scikit-learn's terms l1 is alpha * l1_ratio, and l2 is alpha * (1 - l1_ratio).
 
     Examples
     --------
@@ -103,15 +105,13 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     >>> model = LazyNetClassifier(l1=0.0, random_state=0).fit(X, y)
     >>> model.predict([[0.0, 1.0]]).tolist(), model.verify(X, y).agrees
     (['yes'], True)
-    >>> model.support_.all(), (model.last_coef_ == model.coef_).all(), model.last_intercept_.shape
-    (np.True_, np.True_, (1,))
-    >>> model.units_.means
-    array([0.5, 1. ])
     >>> model.auto_
     rule         AdaGrad()  the default for loss='log_loss'
     standardize  auto       2 of 2 features centred
     max_iter     6          the default of classifiers
     rates        full       in the first 3 of 6 epochs; then they fall with the epochs left
+    >>> model.partial_fit([[2.0, 0.0]], ["no"]).predict_proba([[3.0, 0.0]]).round(1)
+    array([[1., 0.]])
     """
 
     _several_labels = True
@@ -146,25 +146,13 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows once; a step costs the nonzeros of its row.
+        """Train on these rows once.
 
-        The first call names all ``classes``.  For a y with a column per label ``classes`` may name
-        the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
-        the model as it was.
-        X may be a source of chunks, which contains y and the sample weights: one pass, in the order
-        of the source.
+        The first call names all ``classes``, or the columns of a y with a column per label.  X may
+        be a source of chunks, with its y.  A call that fails leaves the model as it was.
 
-        Features are standardised by their moments in the rows so far, those of the call included.
-        So the model depends on the division of the rows into calls, except with
-        ``standardize=False``.
-
-        >>> from lazynet import FoBoS
-        >>> rule = FoBoS("constant", eta0=0.5)
-        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, standardize=False)
-        >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
-        ...     _ = model.partial_fit(row, [label], classes=["no", "yes"])
-        >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
-        (2, array([[-0.5,  1. ]]), array([0.]))
+        Features are standardised by the rows so far, so that the model depends on the division of
+        the rows into calls, except with ``standardize=False``.
         """
         self._warn(self._partial_fit(X, y, sample_weight, sample_order, classes))
         return self

@@ -68,7 +68,24 @@ from lazynet.verify.online import VerificationReport, verify
 
 @dataclass(repr=False, eq=False)
 class OnlineModel(LinearModel):
-    """A linear model that engines train, one row at a time."""
+    """A linear model that engines train, one row at a time.
+
+    >>> from lazynet import FoBoS, LazyNetClassifier
+    >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
+    >>> rule = FoBoS("constant", eta0=0.5)
+    >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, standardize=False)
+    >>> for row, label in zip(X, y):
+    ...     _ = model.partial_fit([row], [label], classes=["no", "yes"])
+    >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
+    (2, array([[-0.5,  1. ]]), array([0.]))
+    >>> model.support_.all(), (model.last_coef_ == model.coef_).all(), model.last_intercept_
+    (np.True_, np.True_, array([0.]))
+    >>> model = LazyNetClassifier(rule=FoBoS(eta0=0.4), max_iter=100, tol=None, random_state=0)
+    >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
+    True
+    >>> model.units_.means, model.verify(X, y).agrees
+    (array([0.5, 1. ]), True)
+    """
 
     _: KW_ONLY
     l1: NonNegative | None = None
@@ -137,43 +154,30 @@ class OnlineModel(LinearModel):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            A CSR matrix of float32 or float64 is read in place.  Or a source of chunks, such as
-            ``lazynet.data.SvmlightFile(path)``, which contains y and the sample weights: every
-            epoch reads it again, in the order of the source, and standardisation once more.
+            Or a source of chunks with its y, such as ``lazynet.data.SvmlightFile(path)``.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
-            Numbers, with a column per target; or class labels of any kind; or an array or a sparse
-            matrix with a column per label: 1 if the row has the label, else 0.  With a sparse y,
-            ``coef_`` and predictions are sparse.
+            Numbers, with a column per target; class labels; or a column of 0 and 1 per label.
+            With a sparse y, ``coef_`` and predictions are sparse.
         sample_weight : array of shape (n_samples,), optional
-            The weight of each row: a factor of its loss.
+            A factor of the loss of each row.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
-            The order of the rows: one for all epochs, or one per epoch; overrides ``shuffle``.
+            The order of the rows, for all epochs or for each.
         coef_init, intercept_init : array, optional
-            Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
+            Weights and intercepts to start from.
         callback : callable, optional
-            Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
-            ``validation_loss``, ``seconds``, ``t``, and, computed when they
-            are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
-            Training ends when the callback returns a true value.
+            Called after every epoch with an object that has the entries of ``history_``, ``t``,
+            ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.  A true value
+            ends the training.
         checkpoint : path, optional
-            A file to which the state of the fit is written while it runs.  If the process is
-            killed, the same call resumes from the last epoch in the file and ends with the same
-            bits.  ``fit`` removes the file when it is done, and refuses the file of another call.
+            A file for the state of the fit, from which the same call resumes after the process was
+            killed.  It ends with the same bits.
         every : float, default=60
-            The least number of seconds between two writes; ``fit`` writes between two epochs.
+            The least number of seconds between two writes of this file.
 
         Warns
         -----
         ConvergenceWarning
             With ``tol``: the loss still fell fast in the last of ``max_iter`` epochs.
-
-        Examples
-        --------
-        >>> from lazynet import FoBoS, LazyNetClassifier
-        >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
-        >>> model = LazyNetClassifier(rule=FoBoS(eta0=0.4), max_iter=100, tol=None, random_state=0)
-        >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
-        True
         """
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
@@ -354,16 +358,9 @@ class OnlineModel(LinearModel):
     ) -> VerificationReport:
         """Train the lazy model and its dense reference side by side on the first rows of X.
 
-        Both have the parameters of this estimator, start from zero weights, and visit the rows in
-        the order of X.  After every step their weights are compared.  The reference is plain Python
-        and visits every weight: the number of rows, at most ``max_rows``, is halved until the
-        comparison takes seconds.  Of several outputs the first is compared: the first class against
-        the rest, the first label or the first target.  The estimator does not change, and its own
-        ``coef_`` is not compared: it may have been trained on other rows, or assigned.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
+        Both start from zero weights, and their weights are compared after every step.  Of several
+        outputs the first is compared.  The number of rows is halved until the comparison takes
+        seconds.  The estimator does not change, and its own ``coef_`` is not compared.
         """
         probe = type(self)(**self.get_params(deep=False))
         settings = read_settings(probe)
@@ -392,11 +389,7 @@ class OnlineModel(LinearModel):
 
     @property
     def last_coef_(self) -> Any:
-        """The weights after the last step, of the shape of ``coef_``.
-
-        Without an average these are the same numbers as ``coef_``.  Under an l1 penalty the last
-        weights are sparse and their averages are not: an average remembers every iterate.
-        """
+        """The weights after the last step; without an average the same as ``coef_``."""
         check_is_fitted(self)
         return self._shaped(stacked_coefficients(self._engines, self._units, last=True))
 

@@ -4,7 +4,7 @@ The metadata of the file have one string, "lazynet": the header as JSON.  The ar
 the checksum of the header's text and of every other array.  Nothing in a file is executed.
 
 The header begins with ``format``, ``format_version``, ``lazynet_version`` and ``sparse``
-(docs/model_files.md).  ``sparse`` has the shapes of arrays of which most entries are 0, which are
+(docs/saving.md).  ``sparse`` has the shapes of arrays of which most entries are 0, which are
 stored as two arrays: the places and the values of the other entries.
 
 Values that JSON does not have are objects with one name that begins with $:

@@ -16,10 +16,10 @@ SOURCE_MAP = (DOCS / "source_map.md").read_text(encoding="utf-8")
 
 
 def test_the_smallest_examples_of_what_is_printed_wrong():
-    """The formulas that are kept give the true and the printed values of the table."""
+    """The formulas that are kept give the true and the printed values of the cards."""
     pattern = (
-        r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
-        r"true (?P<true>\S+), printed (?P<printed>\S+) \| `(?P<name>\w+)`"
+        r" w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
+        r"true (?P<true>\S+), printed (?P<printed>\S+) \(`(?P<name>\w+)`"
     )
     rows = list(re.finditer(pattern, ERRATA))
     assert len(rows) == 5
@@ -33,15 +33,15 @@ def test_the_smallest_examples_of_what_is_printed_wrong():
         assert getattr(closed_forms, row["name"])(w, rates, l1, l2) == printed
 
 
-def test_every_row_on_lipton_and_elkan_names_what_refutes_it():
+def test_every_card_on_lipton_and_elkan_names_what_refutes_it():
     """A formula of ``closed_forms`` with an example, or a test of ``test_closed_forms.py``."""
-    section = ERRATA.partition("## Lipton and Elkan")[2].partition("\n## ")[0]
-    rows = [line for line in section.splitlines() if re.match(r"\| (?!where)", line)]
-    assert len(rows) == 8 + 3, "errata, ambiguities"
+    section = ERRATA.partition("## Lipton and Elkan")[2].partition("\n## What the paper")[0]
+    cards = section.split("\n### ")[1:]
+    assert len(cards) == 8 + 3, "errata, ambiguities"
     tests = (ROOT / "tests" / "exact" / "test_closed_forms.py").read_text(encoding="utf-8")
-    for row in rows:
-        name = re.search(r"`(\w+)` \|$", row)[1]
-        assert hasattr(closed_forms, name) or f"def {name}_" in tests, row
+    for card in cards:
+        name = re.search(r"\*\*Counterexample\.\*\* .*\(`(\w+)`\)$", card, re.MULTILINE)[1]
+        assert hasattr(closed_forms, name) or f"def {name}_" in tests, card
 
 
 def test_the_default_gravity_is_named():
@@ -65,3 +65,16 @@ def test_where_is_what_names_what_is_there():
         texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
         for name in re.findall(r"(?<!\[)`(\w+)`(?!\])", row.partition("|")[2].partition("|")[2]):
             assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{name}: {row}"
+
+
+def test_the_lines_of_the_kernel_are_those_of_the_sources():
+    """The blocks of ``docs/paper_and_code.md`` in Cython and C stand in the files named before."""
+    page = (DOCS / "paper_and_code.md").read_text(encoding="utf-8")
+    kernel = page.partition("## The kernel")[2]
+    named = re.findall(r"\]\((\.\./lazynet/kernels/[\w./]+)\)", kernel)
+    sources = "".join((DOCS / path).read_text(encoding="utf-8") for path in named)
+    blocks = re.findall(r"```(?:cython|c)\n(.*?)```", kernel, re.DOTALL)
+    assert len(blocks) == 5
+    for block in blocks[:4]:
+        assert block in sources
+    assert all(line in sources for line in blocks[4].splitlines())

@@ -363,7 +363,11 @@ def test_the_readme_has_the_committed_results():
     """If this fails: python -m benchmarks readme."""
     text = readme.README.read_text(encoding="utf-8")
     documents = readme.loaded()
-    assert readme.with_blocks(text, readme.blocks(documents)) == text
+    blocks = readme.blocks(documents)
+    assert readme.with_blocks(text, blocks) == text
+    for page in readme.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert readme.with_blocks(text, {"headline": blocks["headline"]}) == text
     # How a point is drawn may differ between versions of matplotlib.
     figures = readme.figure(documents), readme.FIGURE.read_text(encoding="utf-8")
     words = [re.findall(r"<text[^>]*>([^<]*)<", svg) for svg in figures]
