@@ -21,7 +21,8 @@ from lazynet.engines.base import (
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
-from lazynet.engines.calls import UndoLog, threads_for
+from lazynet.engines.threads import threads_for
+from lazynet.engines.undo import UndoLog
 from lazynet.parameters import as_array, check_n_steps
 from lazynet.schedules import checked_rates
 from lazynet.training.automatic import Choice, Choices, choose, may_restart, warnings_of_rate

@@ -18,9 +18,9 @@ from scipy import sparse
 from lazynet.data.arrays import as_examples
 from lazynet.data.statistics import RowStatistics
 from lazynet.data.targets import Targets
-from lazynet.engines.calls import Workers
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
+from lazynet.engines.threads import Workers
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
 from lazynet.rules.base import Rule

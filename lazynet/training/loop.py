@@ -21,7 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, intercepts_of, overflow, stacked_coefficients
-from lazynet.engines.calls import Undo, Workers
+from lazynet.engines.threads import Workers
+from lazynet.engines.undo import Undo
 from lazynet.parameters import shown
 from lazynet.training.automatic import Choice, Choices
 from lazynet.training.passes import Evaluation, Pass, total_loss

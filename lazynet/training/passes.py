@@ -21,8 +21,8 @@ from lazynet.data.arrays import as_examples, plain, row_sizes_of
 from lazynet.data.products import own_rows, products
 from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
-from lazynet.engines.calls import Workers
 from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.threads import Workers
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions, values_and_slopes, weight_sums

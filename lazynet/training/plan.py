@@ -27,7 +27,6 @@ from lazynet.engines.base import (
     stacked_coefficients,
 )
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
-from lazynet.engines.clock import tuning_of
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -37,6 +36,7 @@ from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.rules.storage import Clock
 from lazynet.schedules import Constant, Formula, FromData, checked_rates
 from lazynet.training.automatic import SHARE_AFTER_RESTART, share_of_rates
+from lazynet.training.tuning import tuning_of
 
 Array = NDArray[np.float64]
 
