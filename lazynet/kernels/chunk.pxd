@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from .from_data cimport Tuning
-from .row_loops cimport RowLoops  # no-cython-lint
+from .row_loops cimport RowLoops  # for kernels that cimport it from here
 from .rows cimport Csr, OwnRow, size_of_values
 from .rules.motion cimport Reach, SweepLimits
 

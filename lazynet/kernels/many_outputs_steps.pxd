@@ -10,7 +10,7 @@ from .from_data cimport (
     N_RATE_FIELDS, RateState, Proposal, Tuning, accept, count_row, load_rates,
     propose, save_rates,
 )
-from .lanes cimport WIDTH, Lanes, broadcast, lanes_of_doubles
+from .lanes cimport WIDTH, broadcast, lanes_of_doubles
 from .losses cimport LOG_LOSS, log_slopes, loss_with_slope, softmax_slopes
 from .many_outputs_loop cimport (
     N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2, OWN_LARGEST_RATE, PENDING, SCALE, SCALE_LOW,

@@ -32,7 +32,7 @@ from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, s
 from .losses cimport slope_of
 from .one_output_steps cimport (
     CellRule, ClockForm, Rule, add_eight, begin_on_clock, count_on_clock, factor_of, finish,
-    finish_on_clock, kept_numbers, load_part, measure, move_part, numbers, propose_on_clock,
+    finish_on_clock, keeps, load_part, measure, move_part, numbers, propose_on_clock,
     read_cells, renew, resume_on_clock, scheduled, start_on_clock, start_with_cells,
 )
 from .rows cimport (
@@ -74,7 +74,7 @@ cdef double predict(
         if next != NULL:
             fetch_eight(cells, next, k, numbers(&rule))
         add_eight(&rule, cells, row, k, kept, 0, &sums)
-        kept += PARTS * kept_numbers(&rule)
+        kept += PARTS * keeps(&rule)
         k += LANES
     add_eight(&rule, cells, row, last, kept, k - last, &sums)
     if next != NULL:
@@ -103,7 +103,7 @@ cdef void update(const Rule* given, double* cells, const OwnRow* row, double mov
             move_part(&rule, cells, row, k, kept, move, &vanished, 3)
         if k == last:
             break
-        kept += PARTS * kept_numbers(&rule)
+        kept += PARTS * keeps(&rule)
         k += LANES
     if Rule is AveragedRule:
         if vanished.n > 0:

@@ -33,30 +33,28 @@ cdef inline void gather(
     const Rule* rule, const double* cells, const uint32_t* columns, Lanes* cell
 ) noexcept nogil:
     """The numbers in the cells of some columns, those of a kind side by side."""
+    cdef int number
     if numbers(rule) == 2:
         gather2(cells, columns, &cell[0], &cell[1])
-        return
-    if numbers(rule) == 4:
+    elif numbers(rule) == 4:
         gather4(cells, columns, &cell[0], &cell[1], &cell[2], &cell[3])
-        return
-    cell[0] = gather_one(cells, columns, numbers(rule))
-    if numbers(rule) == 3:
-        cell[1], cell[2] = gather_one(cells + 1, columns, 3), gather_one(cells + 2, columns, 3)
+    else:
+        for number in range(numbers(rule)):
+            cell[number] = gather_one(cells + number, columns, numbers(rule))
 
 
 cdef inline void scatter(
     const Rule* rule, double* cells, const uint32_t* columns, const Lanes* cell
 ) noexcept nogil:
     """Store the numbers in the cells of some columns."""
+    cdef int number
     if numbers(rule) == 2:
         scatter2(cells, columns, cell[0], cell[1])
     elif numbers(rule) == 4:
         scatter4(cells, columns, cell[0], cell[1], cell[2], cell[3])
     else:
-        scatter_one(cells, columns, numbers(rule), cell[0])
-        if numbers(rule) == 3:
-            scatter_one(cells + 1, columns, 3, cell[1])
-            scatter_one(cells + 2, columns, 3, cell[2])
+        for number in range(numbers(rule)):
+            scatter_one(cells + number, columns, numbers(rule), cell[number])
 
 
 cdef inline Lanes load_part(
@@ -66,7 +64,7 @@ cdef inline Lanes load_part(
     cdef Lanes[MOST_NUMBERS] cell
     gather(rule, cells, row.columns + k + part * WIDTH, cell)
     return (
-        load(rule, cell, kept + part * kept_numbers(rule))
+        load(rule, cell, kept + part * keeps(rule))
         * lanes_at(row.values + k + part * WIDTH)
     )
 
@@ -98,7 +96,7 @@ cdef inline void move_part(
     cdef const uint32_t* columns = row.columns + k + part * WIDTH
     cdef Lanes[MOST_NUMBERS] cell
     cdef int lane
-    kept += part * kept_numbers(rule)
+    kept += part * keeps(rule)
     move_cells(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), broadcast(move))
     scatter(rule, cells, columns, cell)
     if Rule is AveragedRule:

@@ -54,16 +54,16 @@ class Row(NamedTuple):
 RULES = {
     "clock": Row(
         "clock", "ClockRule", 1, 1, fields=_CLOCK_RULE, lanes="ClockRuleLanes",
-        numbers_of_outputs=1, on_clock=True, scheduled=True, factor="clock.scale",
+        numbers_of_outputs=1, on_clock=True, factor="clock.scale",
     ),
     "averaged clock": Row(
         "averaged", "AveragedRule", 2, 2, fields=_CLOCK_RULE, lanes="AveragedLanes",
-        numbers_of_outputs=2, on_clock=True, scheduled=True, factor="clock_rule.clock.scale",
+        numbers_of_outputs=2, on_clock=True, factor="clock_rule.clock.scale",
     ),
     # What the averaged clock becomes without an l1 penalty.
     "freely averaged clock": Row(
         "freely_averaged", "FreelyAveragedRule", 2, 2, lanes="FreelyAveragedLanes",
-        numbers_of_outputs=2, on_clock=True, scheduled=True, factor="clock_rule.clock.scale",
+        numbers_of_outputs=2, on_clock=True, factor="clock_rule.clock.scale",
     ),
     "rda": Row(
         "rda", "Rda", 1, 1, ("l1", "l2", "gamma", "rho", "intercept_gamma"),

@@ -28,7 +28,6 @@ cdef struct Carpenter:
 
 
 cdef inline str begin(Carpenter* rule, bint running):
-    """Why the constants and fields cannot be used, or None."""
     return negative_penalty(rule.l1, rule.l2) or negative("period", rule.period)
 
 

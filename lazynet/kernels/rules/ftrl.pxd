@@ -88,7 +88,6 @@ cdef inline void prepare(Ftrl* rule) noexcept nogil:
 
 
 cdef inline str begin(Ftrl* rule, bint running):
-    """Compute what follows from constants and fields; returns why they cannot be used, or None."""
     cdef str found
     prepare(rule)
     found = (

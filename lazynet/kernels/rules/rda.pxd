@@ -59,7 +59,6 @@ cdef inline void prepare(Rda* rule) noexcept nogil:
 
 
 cdef inline str begin(Rda* rule, bint running):
-    """Compute what follows from constants and fields; returns why they cannot be used, or None."""
     prepare(rule)
     return (
         negative_penalty(rule.l1, rule.l2)

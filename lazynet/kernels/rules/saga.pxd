@@ -61,7 +61,6 @@ cdef inline void prepare(Saga* rule) noexcept nogil:
 
 
 cdef inline str begin(Saga* rule, bint running):
-    """Compute what follows from constants and fields; returns why they cannot be used, or None."""
     cdef bint unknown = rule.alpha == 0.0 and not running
     prepare(rule)
     return (

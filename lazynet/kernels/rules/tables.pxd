@@ -34,7 +34,6 @@ cdef struct Tables:
 
 
 cdef inline str begin(Tables* rule, bint running):
-    """Compute what follows from constants and fields; returns why they cannot be used, or None."""
     if not rule.clock.scale > 0.0:
         return f"fields: scale must be positive, got {rule.clock.scale}"
     rule.clock.inverse = 1.0 / rule.clock.scale

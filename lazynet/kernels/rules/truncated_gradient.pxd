@@ -20,7 +20,6 @@ cdef struct Truncated:
 
 
 cdef inline str begin(Truncated* rule, bint running):
-    """Why the constants and fields cannot be used, or None."""
     if rule.threshold >= 0.0:
         return None
     return f"threshold must not be negative, got {rule.threshold}"
