@@ -95,6 +95,7 @@ RuleLike = str | Rule
 def check_rule(name: str, value: Any) -> Rule:
     """The rule that ``value`` is, or that it names.
 
+    >>> from lazynet import RDA
     >>> check_rule("rule", "rda"), check_rule("rule", RDA(gamma=2.0))
     (RDA(), RDA(gamma=2.0))
     """
