@@ -119,8 +119,6 @@ class GradientSums(CellEngine):
     _n_penalties: ClassVar[int] = 2
     #: the name of the constant that is not 0 if the rates follow the sizes of the rows
     _follows: ClassVar[str]
-    #: the name of the field that counts the gradients
-    _count: ClassVar[str]
 
     @property
     def follows(self) -> bool:
@@ -136,7 +134,7 @@ class GradientSums(CellEngine):
         """Start from these weights; the count of gradients becomes 1 unless all of them are 0."""
         weights, intercept = coefficients[0], float(intercepts[0])
         self.cells[:], self.fields[:] = 0.0, 0.0
-        self.set_field(self._count, self._note_given_weights(weights, intercept))
+        self.set_field("steps", self._note_given_weights(weights, intercept))
         self._restate(weights, intercept)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:

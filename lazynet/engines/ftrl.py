@@ -28,7 +28,7 @@ class FTRLEngine(GradientSums):
 
     name = kind = "ftrl"
     _n_penalties = 3
-    _follows, _count = "intercept_alpha", "steps"
+    _follows = "intercept_alpha"
 
     @property
     def present_rate(self) -> float | None:

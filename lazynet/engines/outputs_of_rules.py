@@ -39,12 +39,11 @@ class RuleOutputs(OutputsEngine):
         constants: ArrayLike | None = None,
     ) -> None:
         super().__init__(n_features, n_outputs, dtype)
-        self.constants = np.zeros((self.width, len(RULES[self.kind].constants)))
-        if constants is not None:
-            self.constants[:n_outputs] = constants
-            # The columns after the outputs, which complete a cache line, are like the first output.
-            self.constants[n_outputs:] = self.constants[0]
-        self.fields = np.zeros((self.width, len(RULES[self.kind].fields)))
+        row = RULES[self.kind]
+        self.constants = self._rows_of(
+            np.zeros(len(row.constants)) if constants is None else constants
+        )
+        self.fields = np.zeros((self.width, len(row.fields)))
 
     def output(self, number: int, which: Any = ALL) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
@@ -88,7 +87,10 @@ class RuleOutputs(OutputsEngine):
         self._change(lambda single, _: single._sweep())
 
     def _rows_of(self, constants: ArrayLike) -> Floats:
-        """A row of constants for each output, from such rows or from one row for all."""
+        """A row of constants for each output, from such rows or from one row for all.
+
+        The rows after the outputs, which complete a cache line, are like the first output.
+        """
         rows = np.atleast_2d(np.asarray(constants, dtype=np.float64))
         return rows[np.arange(self.width) * (np.arange(self.width) < len(rows))]
 

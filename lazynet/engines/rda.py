@@ -21,7 +21,7 @@ class RDAEngine(GradientSums):
     """
 
     name = kind = "rda"
-    _follows, _count = "intercept_gamma", "steps"
+    _follows = "intercept_gamma"
 
     def _restate(self, weights: Floats, intercept: float) -> None:
         l1, l2, gamma, rho, intercept_gamma = self.constants.tolist()

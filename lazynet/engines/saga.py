@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lazynet.engines.base import Floats
 from lazynet.engines.cells import LaggingWeights
@@ -21,13 +20,9 @@ class SAGAEngine(LaggingWeights):
     """
 
     name = kind = "saga"
-    memory: Floats
+    memory: Floats = np.zeros(0)
     _others = ("fields", "constants", "memory")
     _any_length = "memory"
-
-    def __init__(self, n_features: int, constants: ArrayLike | None = None) -> None:
-        super().__init__(n_features, constants)
-        self.memory = np.zeros(0)
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         super().set_coefficients(coefficients, intercepts)

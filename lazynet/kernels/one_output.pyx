@@ -40,17 +40,17 @@ ROWS_SEEN_FIELD = ROWS_SEEN
 STALLS_FIELD = STALLS
 
 
-# The number of every rule.
-cdef dict CODES = {name: code for code, name in enumerate(RULES)}
+# The number and the row of every kind.
+cdef dict KINDS = {
+    name: (code, row) for code, (name, row) in enumerate(RULES.items()) if row.fields
+}
 
 
 cdef object row_of(str kind):
     """The row of the table."""
-    row = RULES.get(kind)
-    if row is None or not row.fields:
-        accepted = ", ".join(sorted(name for name, row in RULES.items() if row.fields))
-        raise ValueError(f"kind must be one of {accepted}, got {kind!r}")
-    return row
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
+    return KINDS[kind][1]
 
 
 cdef int begin(
@@ -58,12 +58,11 @@ cdef int begin(
 ) except -1:
     """Fill in the rule as of now; returns its number."""
     cdef object row = row_of(kind)
+    cdef int code = KINDS[kind][0]
     check_vector("constants", constants, len(row.constants))
     check_vector("fields", fields, len(row.fields))
-    fill_rule(
-        rule, CODES[kind], row, &constants[0] if constants.shape[0] else NULL, &fields[0], running
-    )
-    return CODES[kind]
+    fill_rule(rule, code, row, &constants[0] if constants.shape[0] else NULL, &fields[0], running)
+    return code
 
 
 cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except? NULL:

@@ -21,7 +21,7 @@ class Row(NamedTuple):
     (2, ('l1', 'l2'))
     """
 
-    #: the file in rules/, which is also the name of the functions' module
+    #: the file in rules/; in capitals it names the number of the rule
     file: str
     struct: str
     #: of a cell
@@ -43,11 +43,6 @@ class Row(NamedTuple):
     measures: bool = False
     #: the number of the struct that multiplies every weight; "": 1
     factor: str = ""
-
-    @property
-    def code(self) -> str:
-        """The name of the rule's number in the kernels."""
-        return self.file.upper()
 
 
 #: Every row, by its name in Python.
