@@ -40,7 +40,6 @@ from .rows cimport (
     copy_next, copy_row, end_walk, fetch_cells, fetch_eight, fetch_row, go_on, prefetch, row_at,
 )
 from .rules cimport averaged, tables
-from .rules.adagrad cimport AdaGrad
 from .rules.averaged cimport AveragedRule
 from .rules.carpenter cimport Carpenter
 from .rules.clock cimport ClockRule
@@ -206,7 +205,6 @@ cdef Status run_with_cells(CellRule* rule, StepChunk* at) noexcept nogil:
     cdef Status status = FINISHED
     cdef Walk rows
     cdef const OwnRow* row
-    cdef const OwnRow* next
     cdef Py_ssize_t n_visited = 0
     cdef double prediction, slope, move = 0.0, rate, pull
     begin_walk(&rows, at.csr, copy_out_of_line, at.order, at.n_steps, at.step)
@@ -220,20 +218,20 @@ cdef Status run_with_cells(CellRule* rule, StepChunk* at) noexcept nogil:
             status = row.status
             break
         n_visited += row.length
-        next = row_to_fetch(rule, at, &rows)
         if at.follows_row_sizes and measure(rule, row_size(at, row)):
             status = NEEDS_SWEEP
             break
         # A loaded intercept of a rule with given rates counts, fitted or not.
         prediction = predict_row(
-            rule, at, row, next, rule.intercept if scheduled(rule) or at.fit_intercept else 0.0
+            rule, at, row, row_to_fetch(rule, at, &rows),
+            rule.intercept if scheduled(rule) or at.fit_intercept else 0.0,
         )
         slope = slope_of(at.loss, at.epsilon, at.targets, at.importances, row.number, prediction)
         status = start_with_cells(rule, at, row, prediction, slope, &move)
         if status != FINISHED:
             break
         look_ahead(rule, at, &rows)
-        # These two keep a step in their cells, also where nothing moves.
+        # Two rules keep the step in their cells, also where nothing moves.
         if CellRule is Carpenter or CellRule is Tables or move != 0.0:
             update(rule, at.cells, row, move)
         rate, pull = at.rates[at.step], at.pull[at.step]
@@ -249,12 +247,8 @@ cdef Status run_with_cells(CellRule* rule, StepChunk* at) noexcept nogil:
 include "one_output_loop.pxi"
 
 
-cdef void renew_cells(void* rule, double* cells, Py_ssize_t n) noexcept nogil:
-    renew(<AdaGrad*> rule, cells, n)
-
-
 cdef Loops LOOPS
-LOOPS.run, LOOPS.read, LOOPS.renew = run, read, renew_cells
+LOOPS.run, LOOPS.read, LOOPS.renew = run, read, renew
 
 
 def address():

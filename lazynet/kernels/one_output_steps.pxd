@@ -23,9 +23,6 @@ from .rules.tables cimport Tables
 
 include "one_output_rules.pxi"
 
-cdef enum:
-    MOST_NUMBERS = 4    # in a cell
-
 # --- the cells of a row ---------------------------------------------------------------------------
 
 
@@ -61,12 +58,10 @@ cdef inline Lanes load_part(
     const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept, int part
 ) noexcept nogil:
     """Some products x_j w_j of eight nonzeros from the k-th on."""
-    cdef Lanes[MOST_NUMBERS] cell
-    gather(rule, cells, row.columns + k + part * WIDTH, cell)
-    return (
-        load(rule, cell, kept + part * keeps(rule))
-        * lanes_at(row.values + k + part * WIDTH)
-    )
+    cdef Lanes[4] cell
+    k += part * WIDTH
+    gather(rule, cells, row.columns + k, cell)
+    return load(rule, cell, kept + part * keeps(rule)) * lanes_at(row.values + k)
 
 
 cdef inline void add_part(
@@ -94,7 +89,7 @@ cdef inline void move_part(
     double move, averaged.Vanished* vanished, int part
 ) noexcept nogil:
     cdef const uint32_t* columns = row.columns + k + part * WIDTH
-    cdef Lanes[MOST_NUMBERS] cell
+    cdef Lanes[4] cell
     cdef int lane
     kept += part * keeps(rule)
     move_cells(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), broadcast(move))
@@ -116,7 +111,7 @@ cdef inline void read_cells(
 ) noexcept nogil:
     """out <- the weights in n cells."""
     cdef uint32_t[WIDTH] columns
-    cdef Lanes[MOST_NUMBERS] cell, kept
+    cdef Lanes[4] cell, kept
     cdef double[WIDTH] weights
     cdef Py_ssize_t j = 0
     cdef int lane
@@ -131,12 +126,13 @@ cdef inline void read_cells(
         j += WIDTH
 
 
-cdef inline void renew(AdaGrad* rule, double* cells, Py_ssize_t n) noexcept nogil:
+cdef inline void renew(void* given, double* cells, Py_ssize_t n) noexcept nogil:
     """Bring the n cells of AdaGrad current; recomputes alpha if this is due."""
+    cdef AdaGrad* rule = <AdaGrad*> given
     cdef AdaGrad old = rule[0]
     cdef double factor = adagrad.change_scale(rule)
     cdef uint32_t[WIDTH] columns
-    cdef Lanes[MOST_NUMBERS] cell
+    cdef Lanes[4] cell
     cdef Py_ssize_t j = 0
     cdef int lane
     while j < n:
