@@ -9,10 +9,12 @@ LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 
 import os
 import platform
+import runpy
 import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
+from Cython.Tempita import Template
 from setuptools import Extension, setup
 
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
@@ -36,11 +38,11 @@ if DEBUG or platform.machine() not in ("x86_64", "AMD64"):
 # The cells of several outputs are doubles or floats.
 CELLS = {"": ["-DLAZYNET_REAL=64"], "_f32": ["-DLAZYNET_REAL=32"]}
 VARIANTS = {
-    "online": {
+    "one_output_loop": {
         level: [*flags, "-mprefer-vector-width=256"] if flags else flags
         for level, flags in LEVELS.items()
     },
-    "online_outputs": {
+    "many_outputs_loop": {
         level + cells: [*of_level, *of_cells]
         for level, of_level in LEVELS.items()
         for cells, of_cells in CELLS.items()
@@ -58,9 +60,9 @@ GCC_ARGS += ["-fvisibility=hidden"]
 GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
 # Loops over nonzeros, features or text gain from -O3.  Modules that only check arguments compile
 # faster with -O1.  All others have -O2.
-LOOPS = ["columns", "dual", "gram", "newton", "online", "online_outputs", "row_loops", "sums"]
-LOOPS += ["compact", "moments", "slopes", "text", "working_set"]
-CHECKS = ["_shared", "arrays", "outputs"]
+LOOPS = ["columns", "dual", "gram", "newton", "one_output_loop", "many_outputs_loop", "row_loops"]
+LOOPS += ["compact", "moments", "slopes", "sums", "text", "working_set"]
+CHECKS = ["_shared", "arrays", "many_outputs"]
 OPTIMISATION = {**dict.fromkeys(LOOPS, "-O3"), **dict.fromkeys(CHECKS, "-O1")}
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.
 ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]
@@ -126,7 +128,6 @@ def modules() -> list[Extension]:
 def variants(module: Extension) -> list[Extension]:
     """The modules that compile the C source of ``module`` again, with other flags."""
     stem, [converted] = module.name.split(".")[-1], module.sources
-    GENERATED.mkdir(parents=True, exist_ok=True)
     found = []
     for suffix in VARIANTS.get(stem, {}):
         if suffix:
@@ -139,6 +140,23 @@ def variants(module: Extension) -> list[Extension]:
     return found
 
 
+def write_branches() -> None:
+    """Fill the rules of table.py into the templates that the kernels include."""
+    rules = list(runpy.run_path(str(KERNELS / "table.py"))["RULES"].values())
+    lists = {
+        "rules": rules,
+        "cells": [rule for rule in rules if not rule.on_clock],
+        "measuring": [rule for rule in rules if rule.measures],
+        "several": [rule for rule in rules if rule.lanes],
+        "several_cells": [rule for rule in rules if rule.lanes and not rule.on_clock],
+    }
+    GENERATED.mkdir(parents=True, exist_ok=True)
+    for template in (KERNELS / "branches").glob("*.pxi.in"):
+        text, path = Template(template.read_text()).substitute(lists), GENERATED / template.stem
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
 JOBS = os.cpu_count() or 1
 OPTIONS = {
     "build": {"build_base": BUILD_BASE},
@@ -146,8 +164,10 @@ OPTIONS = {
     "sdist": {"template": ".manifest.in"},
 }
 
+write_branches()
 MODULES = cythonize(
     modules(),
+    include_path=[str(GENERATED)],
     compiler_directives=DIRECTIVES,
     shared_utility_qualified_name=SHARED,
     annotate=ANNOTATE,

@@ -31,7 +31,8 @@ from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
-from lazynet.training.passes import Pass, length_of_chunks, new_learners
+from lazynet.training.loop import Training
+from lazynet.training.passes import length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Prepare, SourceRows
 from lazynet.training.settings import Settings
@@ -227,18 +228,19 @@ class BlockRows(SourceRows):
         end = self._chain("lazynet-moments", CountedFeatures(moments), 0, ROWS_OF_A_BLOCK)
         moments.set_state(self.blocks.gathered([end])[0].moments.state())
 
-    def visit(self, pass_: Pass) -> None:
-        n_rows, ends, first = self.facts.n_rows, [], 0
-        length = length_of_chunks(len(pass_.engines), n_rows, self.facts.n_values)
-        for number, engine in enumerate(pass_.engines):
-            key = f"lazynet-visit-{self.label}-{number}-epoch{pass_.epoch}"
-            state = Trained(copy.deepcopy(engine), pass_.plan, first, pass_.t)
-            ends.append(self._chain(key, state, pass_.epoch, length))
+    def visit(self, training: Training) -> None:
+        n_rows, epoch, ends, first = self.facts.n_rows, training.epoch, [], 0
+        length = length_of_chunks(len(training.engines), n_rows, self.facts.n_values)
+        for number, engine in enumerate(training.engines):
+            key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}"
+            state = Trained(copy.deepcopy(engine), training.plan_now, first, training.t)
+            ends.append(self._chain(key, state, epoch, length))
             first += engine.n_outputs
         # The engines change together: a pass that fails changes none of them.
         states = self.blocks.gathered(ends)
-        for engine, state in zip(pass_.engines, states, strict=True):
+        for engine, state in zip(training.engines, states, strict=True):
             engine.set_state(state.engine.state())
-        pass_.losses[:] += [state.loss for state in states]
-        if pass_.after is not None:
-            pass_.after(n_rows)
+        training.t += n_rows
+        training.losses[:] += [state.loss for state in states]
+        if training.after is not None:
+            training.after(n_rows)

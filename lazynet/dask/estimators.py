@@ -27,7 +27,7 @@ from lazynet.data.source import Source, check_room_for_model
 from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_weight_of_every_class
-from lazynet.engines.calls import all_or_nothing
+from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import certified, online
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.minimum.minimise import check_penalty

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, csr_around, unpickled
-from lazynet.kernels import moments as kernel
+from lazynet.kernels import moments
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_OUT_OF_MEMORY
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
@@ -186,13 +186,13 @@ class Units:
         examples, n_rows = as_examples(X), X.shape[0]
         starts, columns = X.indptr.astype(np.int64), np.zeros(0, dtype=np.int32)
         if len(self.moved):
-            _check(*kernel.starts_of_rows(examples, self.means, len(self.moved), starts))
+            _check(*moments.starts_of_rows(examples, self.means, len(self.moved), starts))
             columns = np.empty(int(starts[-1]), dtype=np.int32)
         values = np.empty(int(starts[-1]) - int(starts[0]))
         starts -= starts[0]
         done = 0
         while done < n_rows:
-            status, done = kernel.standardised(
+            status, done = moments.standardised(
                 examples, self.sizes, self.means, self.moved, starts, values, columns, done
             )
             _check(status, done)
@@ -284,10 +284,10 @@ class FeatureMoments:
     @classmethod
     def of(cls, n_features: int, own: bool = False, centred: bool = True) -> FeatureMoments:
         """The moments of no rows."""
-        return cls(np.zeros((n_features, kernel.MOMENTS)), np.array([0.0, 1.0, 0.0]), own, centred)
+        return cls(np.zeros((n_features, moments.MOMENTS)), np.array([0.0, 1.0, 0.0]), own, centred)
 
     def __post_init__(self) -> None:
-        for name, shape in (("cells", (len(self.cells), kernel.MOMENTS)), ("counts", (3,))):
+        for name, shape in (("cells", (len(self.cells), moments.MOMENTS)), ("counts", (3,))):
             array = getattr(self, name)
             if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
                 raise ValueError(f"{name} of moments must be finite float64 of the shape {shape}")
@@ -337,7 +337,7 @@ class FeatureMoments:
         """Count the ``rows`` of X, None for all; ``settle`` then computes the sizes."""
         examples, n, done = as_examples(X), X.shape[0] if rows is None else len(rows), 0
         while done < n:
-            status, done, finite = kernel.add(examples, self.cells, done, rows)
+            status, done, finite = moments.add(examples, self.cells, done, rows)
             _check(status, done)
             if not finite:
                 raise ValueError(
@@ -383,7 +383,7 @@ class FeatureMoments:
 
     def _refresh(self, features: NDArray[np.int64] | None) -> None:
         n_rows, shared, _ = self.counts.tolist()
-        kernel.refresh(
+        moments.refresh(
             self.cells, self.sizes, self.means, n_rows, shared, FAR, self.own, self.centred,
             features,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_csr
 from lazynet.data.products import own_rows
-from lazynet.kernels import steps as kernel
+from lazynet.kernels import steps
 from lazynet.parameters import check_array, refuse_masked, shown
 
 #: The targets and the importances of one output.
@@ -38,7 +38,7 @@ class Targets:
     def __iter__(self) -> Iterator[OutputTargets]:
         return map(self.__getitem__, range(self.n_outputs))
 
-    def block(self, first: int, n_outputs: int) -> kernel.OutputTargets:
+    def block(self, first: int, n_outputs: int) -> steps.OutputTargets:
         """The targets of ``n_outputs`` outputs from output ``first`` on, for the kernel."""
         raise NotImplementedError
 
@@ -74,9 +74,9 @@ class Columns(Targets):
     def in_columns(self) -> NDArray[np.float64]:
         return self.numbers
 
-    def block(self, first: int, n_outputs: int) -> kernel.OutputTargets:
+    def block(self, first: int, n_outputs: int) -> steps.OutputTargets:
         numbers = np.require(self.numbers, np.float64, ["C", "A"])
-        return kernel.OutputTargets(first, n_outputs, numbers=numbers)
+        return steps.OutputTargets(first, n_outputs, numbers=numbers)
 
     def only(self, rows: NDArray[np.int64]) -> Columns:
         return Columns(self.numbers[rows], self.importances_of(rows))
@@ -97,10 +97,10 @@ class Classes(Targets):
         positive = 1 if self.n_classes == 2 else number
         return np.where(self.codes == positive, 1.0, -1.0), self.importances
 
-    def block(self, first: int, n_outputs: int) -> kernel.OutputTargets:
+    def block(self, first: int, n_outputs: int) -> steps.OutputTargets:
         # The number of the positive output of each row.
         labels = self.codes - 1 if self.n_classes == 2 else self.codes
-        return kernel.OutputTargets(first, n_outputs, labels=labels)
+        return steps.OutputTargets(first, n_outputs, labels=labels)
 
     def only(self, rows: NDArray[np.int64]) -> Classes:
         return Classes(self.codes[rows], self.n_classes, self.importances_of(rows))
@@ -124,8 +124,8 @@ class Labels(Targets):
         targets[columns.indices[columns.indptr[number] : columns.indptr[number + 1]]] = 1.0
         return targets, self.importances
 
-    def block(self, first: int, n_outputs: int) -> kernel.OutputTargets:
-        return kernel.OutputTargets(first, n_outputs, labels=self.columns, starts=self.starts)
+    def block(self, first: int, n_outputs: int) -> steps.OutputTargets:
+        return steps.OutputTargets(first, n_outputs, labels=self.columns, starts=self.starts)
 
     def only(self, rows: NDArray[np.int64]) -> Labels:
         return Labels(self.indicator[rows], self.importances_of(rows))

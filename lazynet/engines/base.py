@@ -13,8 +13,7 @@ from scipy import sparse
 
 from lazynet.data.arrays import errors_about, read_only, unpickled
 from lazynet.data.statistics import Units
-from lazynet.engines.calls import Workers
-from lazynet.kernels import steps as steps_kernel
+from lazynet.engines.threads import Workers
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
@@ -24,7 +23,7 @@ from lazynet.kernels.examples import (
     STATUS_OVERFLOWED,
     Examples,
 )
-from lazynet.kernels.steps import Steps, Task
+from lazynet.kernels.steps import COUNTED_FIELD, TOTAL_FIELD, Average, Steps, Task
 from lazynet.parameters import Kind, Number, SettledFields, shown
 
 Floats = NDArray[np.float64]
@@ -216,20 +215,20 @@ class Engine:
     @property
     def counted(self) -> float:
         """The sum of omega over the iterates; 0 without an average."""
-        return float(self.totals[steps_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
+        return float(self.totals[TOTAL_FIELD]) if len(self.totals) else 0.0
 
     @property
     def average(self) -> Any:
         """The past of the clock in the form for the kernel; None without an average."""
         if self.past is None:
             return None
-        return steps_kernel.Average(self.past[0, 1:], *self.past[1:], self.totals)
+        return Average(self.past[0, 1:], *self.past[1:], self.totals)
 
     # --- the state ---
 
     def _written(self, arrays: Arrays) -> float:
         """The written length of the last axis of ``_table``; here: of the past of a clock."""
-        return float(arrays["totals"][steps_kernel.COUNTED_FIELD]) + 1.0
+        return float(arrays["totals"][COUNTED_FIELD]) + 1.0
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays of the engine by name, not copied.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -15,34 +16,14 @@ from numpy.typing import ArrayLike
 from lazynet import reference
 from lazynet.averages import Average
 from lazynet.engines.base import Engine
-from lazynet.engines.cells import (
-    AdaGradEngine,
-    CarpenterEngine,
-    CellEngine,
-    FTRLEngine,
-    RDAEngine,
-    SAGAEngine,
-    TruncatedGradientEngine,
-)
+from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine, DenseEngine, TablesEngine
 from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs, OutputsEngine, OutputsOnClock
-from lazynet.engines.outputs_of_rules import AdaGradOutputs, FTRLOutputs, RDAOutputs, RuleOutputs
+from lazynet.engines.outputs_of_rules import RuleOutputs
 from lazynet.parameters import named_or_given, shown
-from lazynet.reference.adagrad import DenseAdaGrad
-from lazynet.reference.carpenter import PlainCarpenter
-from lazynet.reference.ftrl import DenseFTRL
-from lazynet.reference.rda import DenseRDA
-from lazynet.reference.saga import DenseSAGA
-from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
-from lazynet.rules.carpenter import Carpenter
-from lazynet.rules.ftrl import FTRL
-from lazynet.rules.rda import RDA
-from lazynet.rules.saga import SAGA
 from lazynet.rules.storage import Clock, Dense, Storage, Tables
-from lazynet.rules.truncated_gradient import TruncatedGradient
 
 
 @dataclass(frozen=True)
@@ -66,6 +47,25 @@ class Algorithm:
     outputs: type[OutputsEngine] | None = None
 
 
+def _rule_with_cells(name: str, title: str, paper: str, exact: bool = True) -> Algorithm:
+    """The row of a rule with cells, whose classes are in the three files with its name.
+
+    The class of the rule is called ``title``; the rule joins several outputs if there is a class
+    for them.
+    """
+    rule, engine, plain = (
+        import_module(f"lazynet.{package}.{name}") for package in ("rules", "engines", "reference")
+    )
+    return Algorithm(
+        getattr(rule, title),
+        getattr(engine, f"{title}Engine"),
+        getattr(plain, f"Dense{title}" if exact else f"Plain{title}"),
+        paper,
+        exact,
+        getattr(engine, f"{title}Outputs", None),
+    )
+
+
 #: Every row, by the name that the parameter ``rule`` gives to it.
 ALGORITHMS: dict[str, Algorithm] = {
     row.rule.name: row
@@ -80,27 +80,12 @@ ALGORITHMS: dict[str, Algorithm] = {
             "Lipton & Elkan, version 3, Eq. 3 and Theorem 1 (corrected)",
             outputs=OutputsOnClock,
         ),
-        Algorithm(
-            TruncatedGradient, TruncatedGradientEngine, DenseTruncatedGradient,
-            "Langford, Li & Zhang (2009)",
-        ),
-        Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", outputs=RDAOutputs),
-        Algorithm(
-            FTRL, FTRLEngine, DenseFTRL, "McMahan et al. (2013), Algorithm 1",
-            outputs=FTRLOutputs,
-        ),
-        Algorithm(
-            AdaGrad, AdaGradEngine, DenseAdaGrad,
-            "Duchi, Hazan & Singer (2011), composite form",
-            outputs=AdaGradOutputs,
-        ),
-        Algorithm(
-            SAGA, SAGAEngine, DenseSAGA, "Defazio, Bach & Lacoste-Julien (2014)",
-        ),
-        Algorithm(
-            Carpenter, CarpenterEngine, PlainCarpenter,
-            "Carpenter (2008)", exact=False,
-        ),
+        _rule_with_cells("truncated_gradient", "TruncatedGradient", "Langford, Li & Zhang (2009)"),
+        _rule_with_cells("rda", "RDA", "Xiao (2010)"),
+        _rule_with_cells("ftrl", "FTRL", "McMahan et al. (2013), Algorithm 1"),
+        _rule_with_cells("adagrad", "AdaGrad", "Duchi, Hazan & Singer (2011), composite form"),
+        _rule_with_cells("saga", "SAGA", "Defazio, Bach & Lacoste-Julien (2014)"),
+        _rule_with_cells("carpenter", "Carpenter", "Carpenter (2008)", exact=False),
     )
 }  # fmt: skip
 
@@ -110,6 +95,7 @@ RuleLike = str | Rule
 def check_rule(name: str, value: Any) -> Rule:
     """The rule that ``value`` is, or that it names.
 
+    >>> from lazynet import RDA
     >>> check_rule("rule", "rda"), check_rule("rule", RDA(gamma=2.0))
     (RDA(), RDA(gamma=2.0))
     """

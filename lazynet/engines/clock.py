@@ -13,14 +13,11 @@ import numpy as np
 
 from lazynet.engines.base import ALL, Arrays, Engine, Floats, take_until_done
 from lazynet.engines.cells import CellEngine
-from lazynet.kernels import cells as kernel
-from lazynet.kernels import dense as dense_kernel
-from lazynet.kernels import steps as steps_kernel
+from lazynet.kernels import dense, one_output
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Steps, Task
-from lazynet.losses import Loss
+from lazynet.kernels.steps import AVERAGE_FIELDS, INTERCEPT_SUM_FIELD, Steps, Task
+from lazynet.kernels.table import RULES
 from lazynet.rules.storage import DEFAULT_BUDGET
-from lazynet.schedules import FromData
 
 # scale, scale_low, inverse, shift and shift_low of a clock at its start.
 _START = 1.0, 0.0, 1.0, 0.0, 0.0
@@ -43,7 +40,7 @@ class ClockEngine(CellEngine):
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self.memory = np.zeros(kernel.RATE_FIELDS)
+        self.memory = np.zeros(one_output.RATE_FIELDS)
         self._set_clock()
 
     def _set_clock(self) -> None:
@@ -52,20 +49,20 @@ class ClockEngine(CellEngine):
         self.set_field("work", 0.0)
 
     def _sweep(self) -> None:
-        kernel.read(self.kind, self.cells, self.fields, self.constants, self.cells.reshape(-1))
+        one_output.read(self.kind, self.cells, self.fields, self.constants, self.cells.reshape(-1))
         self._set_clock()
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         super().set_coefficients(coefficients, intercepts)
         self._set_clock()
         # A change of the mean size must not rescale weights that were not trained on these rows.
-        self.memory[kernel.LOADED_FIELD] = float(coefficients.any())
+        self.memory[one_output.LOADED_FIELD] = float(coefficients.any())
 
     @property
     def present_rate(self) -> float | None:
-        if not self.memory[kernel.ROWS_SEEN_FIELD]:
+        if not self.memory[one_output.ROWS_SEEN_FIELD]:
             return None
-        return float(self.memory[kernel.LAST_RATE_FIELD])
+        return float(self.memory[one_output.LAST_RATE_FIELD])
 
     def continue_rates(self, other: Engine) -> None:
         if isinstance(other, ClockEngine):
@@ -89,7 +86,7 @@ class AveragedClockEngine(ClockEngine):
 
     def __init__(self, n_features: int) -> None:
         self.past = past_of_clock(n_features)
-        self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
+        self.totals = np.zeros(AVERAGE_FIELDS)
         super().__init__(n_features)
 
     def _set_clock(self) -> None:
@@ -117,7 +114,7 @@ class AveragedClockEngine(ClockEngine):
     def intercepts(self, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return super().intercepts()
-        return self.totals[[steps_kernel.INTERCEPT_SUM_FIELD]] / self.counted
+        return self.totals[[INTERCEPT_SUM_FIELD]] / self.counted
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         super().set_coefficients(coefficients, intercepts)
@@ -157,7 +154,7 @@ class TablesEngine(CellEngine):
         self._begin_tables()
 
     def _written(self, arrays: Arrays) -> float:
-        return 2.0 * (float(arrays["fields"][kernel.fields("tables").index("now")]) + 1.0)
+        return 2.0 * (float(arrays["fields"][RULES["tables"].fields.index("now")]) + 1.0)
 
     def _begin_tables(self) -> None:
         """Set the tables to one entry, for weights that are current."""
@@ -175,51 +172,6 @@ class TablesEngine(CellEngine):
         self._begin_tables()
 
 
-# --- rates that are computed from the rows -------------------------------------------------------
-
-# The scale C of the rates, for losses of a margin and of numbers.
-_MARGINS, _NUMBERS = 32.0, 16.0
-# Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
-_SLACK = 8.0
-# The squared size of the intercept's feature, relative to rows of the mean norm.
-_INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
-# A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
-# losses of numbers.
-_LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
-
-
-def tuning_of(
-    schedule: FromData, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
-) -> dict[str, float]:
-    """The parameters of rates that are computed from the rows: ``Tuning`` of kernels/from_data.pxd.
-
-    A rate is at most ``largest_rate``.  ``proximal`` says whether the shrink is that of FoBoS.
-
-    >>> from lazynet.losses import get_loss
-    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True)["constant"]
-    32.0
-    """
-    numbers = not loss.margin
-    return dict(
-        constant=schedule.factor * (_NUMBERS if numbers else _MARGINS),
-        slack=_SLACK,
-        l1=l1,
-        l2=l2,
-        largest_rate=largest_rate,
-        largest_slope=loss.largest_slope if numbers else 1.0,
-        # The curvature for implicit steps; 0: steps are explicit.
-        curvature=(loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-        intercept=_INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
-        lowering=_LOWERING if numbers else 1.0,
-        intercept_lowering=_INTERCEPT_LOWERING if numbers else 1.0,
-        # Whether slopes are bounded by the size of the targets.
-        follows_targets=numbers,
-        smooth=numbers and loss.curvature is not None,
-        unbounded=loss.unbounded_slope,
-        proximal=proximal,
-    )
-
-
 def lower_rates(rates: Floats) -> None:
     """Quarter the rates of weights that predict numbers, and halve the rate of the intercept.
 
@@ -228,13 +180,13 @@ def lower_rates(rates: Floats) -> None:
     rate of the intercept by a quarter (``FromData``).  An epoch without progress counts as four
     stalls for the weights, and as half a stall for the intercept.
 
-    >>> rates = np.zeros(kernel.RATE_FIELDS)
+    >>> rates = np.zeros(one_output.RATE_FIELDS)
     >>> lower_rates(rates)
-    >>> rates[[kernel.STALLS_FIELD, kernel.LOWERINGS_FIELD]].tolist()
+    >>> rates[[one_output.STALLS_FIELD, one_output.LOWERINGS_FIELD]].tolist()
     [0.5, 4.0]
     """
-    rates[..., kernel.STALLS_FIELD] += 0.5
-    rates[..., kernel.LOWERINGS_FIELD] += 4.0
+    rates[..., one_output.STALLS_FIELD] += 0.5
+    rates[..., one_output.LOWERINGS_FIELD] += 4.0
 
 
 # --- the dense loop ------------------------------------------------------------------------------
@@ -266,11 +218,11 @@ class DenseEngine(Engine):
         #: scratch memory: a row with all its zeros
         self.dense_row = np.zeros(n_features if predictions else 0)
         self.sums = np.zeros(n_features if average else 0)
-        self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS if average else 0)
+        self.totals = np.zeros(AVERAGE_FIELDS if average else 0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         run = partial(
-            dense_kernel.run, examples, steps, task, self.cells, self.bias, self.dense_row,
+            dense.run, examples, steps, task, self.cells, self.bias, self.dense_row,
             self.sums, self.totals, self.vectorised,
         )  # fmt: skip
         take_until_done(run, len(steps), t, examples, row_of=steps.row, remedy=self.remedy)
@@ -283,7 +235,7 @@ class DenseEngine(Engine):
     def intercepts(self, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return self.bias.copy()
-        return self.totals[[steps_kernel.INTERCEPT_SUM_FIELD]] / self.counted
+        return self.totals[[INTERCEPT_SUM_FIELD]] / self.counted
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         self.cells[:], self.bias[0] = coefficients[0], intercepts[0]

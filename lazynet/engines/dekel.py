@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
-from lazynet.kernels import dekel as kernel
+from lazynet.kernels import dekel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 
@@ -51,39 +51,39 @@ class DekelEngine:
         with np.errstate(over="ignore"):
             self.theta = 1.0 + float(self.mean @ self.mean)
         self.cells = np.zeros((n_features, 2))
-        self.fields = np.zeros(kernel.N_FIELDS)
+        self.fields = np.zeros(dekel.N_FIELDS)
 
     @property
     def t(self) -> int:
         """Steps taken."""
-        return int(self.fields[kernel.STEPS])
+        return int(self.fields[dekel.STEPS])
 
     def take(self, examples: Examples, order: NDArray[np.int64]) -> None:
         """Learn from the rows of ``examples`` whose numbers ``order`` lists."""
 
         run = partial(
-            kernel.run, examples, order, self.loss.code, self.loss.epsilon, self.l2, self.mean,
+            dekel.run, examples, order, self.loss.code, self.loss.epsilon, self.l2, self.mean,
             self.theta, self.cells, self.fields,
         )  # fmt: skip
         take_until_done(
             run, len(order), self.t, examples,
             row_of=lambda step: int(order[step]), remedy=RAISE_L2,
-            sweep=lambda: kernel.begin_h_again(self.cells, self.fields),
+            sweep=lambda: dekel.begin_h_again(self.cells, self.fields),
         )  # fmt: skip
 
     def last(self) -> Model:
         """Weights and intercept after the last step, for rows that are not centered."""
         # r = a (1 + |mean|^2) - z: the sum of the intercept for rows that are not centered.
-        a, z = self.fields[[kernel.A, kernel.Z]].tolist()
+        a, z = self.fields[[dekel.A, dekel.Z]].tolist()
         return self._model(self.cells[:, 0], a, a * self.theta - z)
 
     def average(self) -> Model:
         """The mean of weights and intercept over all steps t = 1, 2, ..., for uncentered rows."""
-        h = self.fields[kernel.H]
+        h = self.fields[dekel.H]
         # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             sums = h * self.cells[:, 0] - self.cells[:, 1]
-        c, s = self.fields[[kernel.C, kernel.S]].tolist()
+        c, s = self.fields[[dekel.C, dekel.S]].tolist()
         return self._model(sums, c, s)
 
     def _model(self, sums: NDArray[np.float64], offset: float, intercept: float) -> Model:

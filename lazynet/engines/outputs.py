@@ -20,11 +20,10 @@ from scipy import sparse
 from lazynet.engines.base import ALL, Engine, Floats, take_until_done
 from lazynet.engines.cells import zeros_on_cache_lines
 from lazynet.engines.clock import lower_rates, past_of_clock
-from lazynet.kernels import cells as cells_kernel
-from lazynet.kernels import outputs as kernel
-from lazynet.kernels import steps as steps_kernel
+from lazynet.kernels import many_outputs, one_output
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import OutputTargets, Steps, Task
+from lazynet.kernels.many_outputs import OutputBlock
+from lazynet.kernels.steps import AVERAGE_FIELDS, OutputTargets, Steps, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -72,7 +71,7 @@ class OutputsEngine(Engine):
         if self.dtype == np.float32:
             self.smallest_scale = _SMALLEST_NARROW_SCALE
         self.width = width_of(n_outputs, self.dtype)
-        columns = self.width * kernel.numbers(self.kind)
+        columns = self.width * many_outputs.numbers(self.kind)
         self.cells = in_large_pages(n_features, columns, self.dtype)
         if "stamps" in self._per_feature:
             self.stamps = np.zeros(n_features)
@@ -85,15 +84,13 @@ class OutputsEngine(Engine):
 
     # --- training ---
 
-    def _block_of(
-        self, cells: NDArray[Any], which: Any, kind: str | None = None
-    ) -> kernel.OutputBlock:
+    def _block_of(self, cells: NDArray[Any], which: Any, kind: str | None = None) -> OutputBlock:
         """The ``cells`` of the features ``which`` in the form for the kernel."""
         stamps = None if self.stamps is None else np.ascontiguousarray(self.stamps[which])
         others = {name: getattr(self, name) for name in self._other_arrays}
-        return kernel.OutputBlock(kind or self.kind, cells, self.width, stamps, **others)
+        return OutputBlock(kind or self.kind, cells, self.width, stamps, **others)
 
-    def _block(self) -> kernel.OutputBlock:
+    def _block(self) -> OutputBlock:
         """The weights in the form for the kernel."""
         return self._block_of(self.cells, ALL)
 
@@ -113,8 +110,8 @@ class OutputsEngine(Engine):
         With ``learns=False`` only the losses are added; no weight changes.
         """
         run = partial(
-            kernel.run, self._block(), examples, targets, steps, task, losses, softmax=softmax,
-            learns=learns, own_steps=self.own_steps, average=self.average,
+            many_outputs.run, self._block(), examples, targets, steps, task, losses,
+            softmax=softmax, learns=learns, own_steps=self.own_steps, average=self.average,
             strengths=self.strengths,
         )  # fmt: skip
         take_until_done(
@@ -124,7 +121,7 @@ class OutputsEngine(Engine):
 
     # --- the weights ---
 
-    def _block_to_read(self, which: Any) -> kernel.OutputBlock:
+    def _block_to_read(self, which: Any) -> OutputBlock:
         """The weights of some features in the form for the kernel, copied if necessary."""
         return self._block_of(np.ascontiguousarray(self.cells[which], np.float64), which)
 
@@ -132,7 +129,7 @@ class OutputsEngine(Engine):
         """The ``coefficients`` of some features, a row per feature."""
         block = self._block_to_read(which)
         coefficients = np.empty((block.n_features, self.n_outputs))
-        kernel.read(block, coefficients)
+        many_outputs.read(block, coefficients)
         return coefficients
 
     def _chunks(self, last: bool) -> Iterator[tuple[slice, Floats]]:
@@ -180,7 +177,7 @@ def _rows_of(by_feature: Floats) -> sparse.csr_matrix:
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
     """The number of outputs, rounded up to whole cache lines."""
-    line = kernel.LINE_BYTES // dtype.itemsize
+    line = many_outputs.LINE_BYTES // dtype.itemsize
     return -(-n_outputs // line) * line
 
 
@@ -229,42 +226,42 @@ class OutputsOnClock(OutputsEngine):
         own_clocks: bool = False,
     ) -> None:
         super().__init__(n_features, n_outputs, dtype)
-        self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
-        self.own = np.zeros((kernel.OWN_ROWS, self.width))
-        self.scalars = np.zeros(kernel.SCALARS)
-        self.rates = np.zeros((n_outputs, cells_kernel.RATE_FIELDS))
+        self.clocks = np.zeros((many_outputs.CLOCK_ROWS, self.width if own_clocks else 1))
+        self.own = np.zeros((many_outputs.OWN_ROWS, self.width))
+        self.scalars = np.zeros(many_outputs.SCALARS)
+        self.rates = np.zeros((n_outputs, one_output.RATE_FIELDS))
         self._set_clocks()
 
     def _set_clocks(self) -> None:
         """Set the clocks to their start; a pending step is kept."""
         self.clocks[0], self.clocks[1:] = 1.0, 0.0
-        self.scalars[kernel.WORK_SCALAR] = 0.0
+        self.scalars[many_outputs.WORK_SCALAR] = 0.0
 
     def _sweep(self) -> None:
-        kernel.sweep(self._block())
+        many_outputs.sweep(self._block())
         self._set_clocks()
 
-    def _block_to_read(self, which: Any) -> kernel.OutputBlock:
+    def _block_to_read(self, which: Any) -> OutputBlock:
         first_numbers = np.ascontiguousarray(self.cells[which][:, : self.width], np.float64)
         return self._block_of(first_numbers, which, "clock")
 
     def intercepts(self, *, last: bool = False) -> Floats:
-        return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
+        return self.own[many_outputs.INTERCEPT_ROW, : self.n_outputs].copy()
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         self.cells[...] = 0.0
         self.cells[:, : self.n_outputs] = coefficients.T
-        self.rates[:, cells_kernel.LOADED_FIELD] = coefficients.any(axis=1)
+        self.rates[:, one_output.LOADED_FIELD] = coefficients.any(axis=1)
         self.own[...] = 0.0
-        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
+        self.own[many_outputs.INTERCEPT_ROW, : self.n_outputs] = intercepts
         self._set_clocks()
         self.scalars[:] = 0.0
 
     @property
     def present_rate(self) -> float | None:
-        if not self.rates[0, cells_kernel.ROWS_SEEN_FIELD]:
+        if not self.rates[0, one_output.ROWS_SEEN_FIELD]:
             return None
-        return float(self.rates[0, cells_kernel.LAST_RATE_FIELD])
+        return float(self.rates[0, one_output.LAST_RATE_FIELD])
 
     def continue_rates(self, other: Engine) -> None:
         if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
@@ -283,7 +280,7 @@ class AveragedOutputs(OutputsOnClock):
 
     def __init__(self, n_features: int, n_outputs: int) -> None:
         self.past = past_of_clock(n_features)
-        self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
+        self.totals = np.zeros(AVERAGE_FIELDS)
         super().__init__(n_features, n_outputs)
 
     def _set_clocks(self) -> None:
@@ -313,7 +310,7 @@ class AveragedOutputs(OutputsOnClock):
     def intercepts(self, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return super().intercepts()
-        return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
+        return self.own[many_outputs.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         super().set_coefficients(coefficients, intercepts)
@@ -332,5 +329,5 @@ class GroupedOutputs(OutputsOnClock):
     _cells_show_overflow = False
     smallest_scale = _SMALLEST_SCALE_OF_GROUPS
 
-    def _block_to_read(self, which: Any) -> kernel.OutputBlock:
+    def _block_to_read(self, which: Any) -> OutputBlock:
         return self._block_of(np.ascontiguousarray(self.cells[which]), which)

@@ -1,4 +1,4 @@
-"""Engines of several outputs for the rules with their own kinds of cells: RDA, FTRL and AdaGrad.
+"""The base of the engines of several outputs for rules with their own kinds of cells.
 
 An engine of one output does rare operations (loading weights, other constants) for one output after
 the other.
@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lazynet.engines.base import ALL, Floats
-from lazynet.engines.cells import FOLLOWS, AdaGradEngine, CellEngine, FTRLEngine, RDAEngine
+from lazynet.engines.cells import CellEngine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.kernels import cells as cells_kernel
-from lazynet.kernels import outputs as kernel
+from lazynet.kernels.table import RULES
 
 # The index of no feature.
 _NONE = slice(0, 0)
@@ -40,12 +39,11 @@ class RuleOutputs(OutputsEngine):
         constants: ArrayLike | None = None,
     ) -> None:
         super().__init__(n_features, n_outputs, dtype)
-        self.constants = np.zeros((self.width, len(cells_kernel.constants(self.kind))))
-        if constants is not None:
-            self.constants[:n_outputs] = constants
-            # The columns after the outputs, which complete a cache line, are like the first output.
-            self.constants[n_outputs:] = self.constants[0]
-        self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
+        row = RULES[self.kind]
+        self.constants = self._rows_of(
+            np.zeros(len(row.constants)) if constants is None else constants
+        )
+        self.fields = np.zeros((self.width, len(row.fields)))
 
     def output(self, number: int, which: Any = ALL) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
@@ -89,7 +87,10 @@ class RuleOutputs(OutputsEngine):
         self._change(lambda single, _: single._sweep())
 
     def _rows_of(self, constants: ArrayLike) -> Floats:
-        """A row of constants for each output, from such rows or from one row for all."""
+        """A row of constants for each output, from such rows or from one row for all.
+
+        The rows after the outputs, which complete a cache line, are like the first output.
+        """
         rows = np.atleast_2d(np.asarray(constants, dtype=np.float64))
         return rows[np.arange(self.width) * (np.arange(self.width) < len(rows))]
 
@@ -107,57 +108,3 @@ class RuleOutputs(OutputsEngine):
     @property
     def present_rate(self) -> float | None:
         return self.output(0, _NONE).present_rate
-
-
-class RDAOutputs(RuleOutputs):
-    """Regularised dual averaging: a number per weight."""
-
-    name = kind = "rda"
-    single = RDAEngine
-
-
-class FTRLOutputs(RuleOutputs):
-    """FTRL-Proximal: two numbers per weight."""
-
-    name = kind = "ftrl"
-    single = FTRLEngine
-
-
-class AdaGradOutputs(RuleOutputs):
-    """AdaGrad: two numbers per weight, and a stamp per feature: every step touches whole rows."""
-
-    name = kind = "adagrad"
-    single = AdaGradEngine
-    _per_feature = ("cells", "stamps")
-
-    def _cells_of(self, number: int, which: Any) -> Floats:
-        pairs = super()._cells_of(number, which)
-        cells = np.zeros((len(pairs), 4))
-        cells[:, :2], cells[:, 3] = pairs, self.stamps[which]
-        cells_kernel.retune(self.kind, cells, self.fields[number], self.constants[number])
-        return cells
-
-    def set_output(self, number: int, single: CellEngine) -> None:
-        # A row of weights has one stamp: bring the weights of the output current.
-        single._sweep()
-        super().set_output(number, single)
-        self.stamps[:] = single.field("steps")
-
-    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
-        self.stamps[:] = 0.0
-        self.fields[...] = 0.0
-        super().set_coefficients(coefficients, intercepts)
-
-    def set_constants(self, constants: ArrayLike) -> None:
-        """Apply the missed shrinks with the old constants, then switch."""
-        rows = self._rows_of(constants)
-        if np.array_equal(self.constants, rows):
-            return
-        self.sweep()
-        if np.array_equal(rows[:, FOLLOWS], self.constants[:, FOLLOWS]):
-            self.constants[:] = rows  # no other number depends on them
-        else:
-            super().set_constants(constants)
-
-    def _sweep(self) -> None:
-        kernel.sweep(self._block())

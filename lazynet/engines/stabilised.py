@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import LOWER_ETA0, take_until_done
-from lazynet.engines.calls import Workers
-from lazynet.kernels import stabilised as kernel
+from lazynet.engines.threads import Workers
+from lazynet.kernels import stabilised
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 from lazynet.parameters import LARGEST_INTEGER, Choice, Integer, Number, PositiveInt, SettledFields
@@ -128,7 +128,7 @@ class Path:
         self.examples, self.loss, self.universal = examples, loss, universal
         self.rows = Permutations(examples.n_rows, generator)
         self.cells = np.zeros((d, 2))
-        self.fields = np.zeros(kernel.N_FIELDS)
+        self.fields = np.zeros(stabilised.N_FIELDS)
         self.informed = np.empty(d + 1, dtype=np.int64)
         #: the universal gravity of the last burst, times K; 0 after a sweep
         self.pull = 0.0
@@ -136,16 +136,16 @@ class Path:
     @property
     def shift(self) -> float:
         """The number to subtract from the size of every stored weight."""
-        return float(self.fields[kernel.SHIFT])
+        return float(self.fields[stabilised.SHIFT])
 
     @property
     def intercept(self) -> float:
-        return float(self.fields[kernel.INTERCEPT])
+        return float(self.fields[stabilised.INTERCEPT])
 
     def weights(self) -> NDArray[np.float64]:
         """All present weights; a weight that tied with gravity in the last burst is zero."""
         weights = np.empty(len(self.cells))
-        kernel.read(self.cells, self.shift, _TIE * self.pull, weights)
+        stabilised.read(self.cells, self.shift, _TIE * self.pull, weights)
         return weights
 
     def purge(self, features: NDArray[np.int64]) -> None:
@@ -172,7 +172,7 @@ class Path:
         def run(first: int) -> tuple[int, int]:
             workers.check()
             end = size if observe is None else first + 1
-            status, step = kernel.run(
+            status, step = stabilised.run(
                 self.examples, rows[:end], rates[:end], self.loss.code, self.loss.epsilon,
                 self.cells, self.fields, self.informed, first,
             )  # fmt: skip
@@ -190,17 +190,17 @@ class Path:
 
     def _truncate(self, size: int, gravity: float | None, beta: float) -> Burst:
         """Truncate the weights after a burst of ``size`` steps."""
-        features = self.informed[: int(self.fields[kernel.INFORMED])].copy()
+        features = self.informed[: int(self.fields[stabilised.INFORMED])].copy()
         ratios = np.empty(len(features))
-        kernel.find_ratios(features, self.cells, self.shift, size * self.universal, ratios)
+        stabilised.find_ratios(features, self.cells, self.shift, size * self.universal, ratios)
         if gravity is None:
             gravity = base_gravity(ratios, beta)
         tie = gravity * (1.0 + _TIE)
-        kernel.truncate(features, self.cells, ratios, gravity, tie, self.universal)
-        self.fields[kernel.INFORMED] = 0
+        stabilised.truncate(features, self.cells, ratios, gravity, tie, self.universal)
+        self.fields[stabilised.INFORMED] = 0
         if self.universal:
             self.pull = gravity * size
-            self.fields[kernel.SHIFT] += self.pull
+            self.fields[stabilised.SHIFT] += self.pull
             if self.shift > _LARGEST_SHIFT * self.pull > 0.0:
                 self._sweep()
         return Burst(features, ratios, ratios <= tie)
@@ -208,7 +208,7 @@ class Path:
     def _sweep(self) -> None:
         """Set the shift to 0; the weights stay the same."""
         self.cells[:, 0] = self.weights()
-        self.fields[kernel.SHIFT] = self.pull = 0.0
+        self.fields[stabilised.SHIFT] = self.pull = 0.0
 
 
 class StabilisedEngine:
@@ -311,7 +311,7 @@ class StabilisedEngine:
     def _judge(self, features: NDArray[np.int64], vanished: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Purge the features that have not survived often enough; returns the purged features."""
         purged = np.empty_like(features)
-        n_purged = kernel.judge(
+        n_purged = stabilised.judge(
             features,
             vanished.view(np.uint8),
             self.stages.stability,

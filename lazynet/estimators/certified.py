@@ -19,7 +19,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight, check_weight_of_every_class
-from lazynet.engines.calls import Workers
+from lazynet.engines.threads import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import LossOfNumbers, MinimisedLoss

@@ -21,7 +21,7 @@ from lazynet.data.products import products
 from lazynet.data.statistics import Units
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
-from lazynet.engines.calls import Workers
+from lazynet.engines.threads import Workers
 from lazynet.estimators.certified import as_passed, in_units, load_minima
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.cross_validation import LinearModelCV, grid_of

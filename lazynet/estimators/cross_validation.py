@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from lazynet.data.arrays import has_usual_size, row_sizes_of
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight
-from lazynet.engines.calls import Workers
+from lazynet.engines.threads import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor

@@ -23,7 +23,7 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_matrix import in_memory
 from lazynet.data.products import only_named_columns, own_rows, products
 from lazynet.data.targets import CheckedRows, Columns
-from lazynet.engines.calls import UndoLog, all_or_nothing
+from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.estimators.advice import advice_about
 from lazynet.losses import LossLike
 from lazynet.parameters import check_array, kinds_of, settle

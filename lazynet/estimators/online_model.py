@@ -26,8 +26,8 @@ from lazynet.engines.base import (
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
-from lazynet.engines.calls import all_or_nothing
 from lazynet.engines.catalogue import EngineKind
+from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import SPARSE_FORMS, classes_of_partial_fit
 from lazynet.estimators.linear import LinearModel
 from lazynet.parameters import (

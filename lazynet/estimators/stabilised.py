@@ -21,7 +21,6 @@ from lazynet.data.arrays import as_examples
 from lazynet.data.products import own_rows
 from lazynet.data.targets import CheckedRows
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
-from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import (
     Annealing,
     BurstSize,
@@ -31,6 +30,7 @@ from lazynet.engines.stabilised import (
     Stability,
     Stages,
 )
+from lazynet.engines.threads import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (

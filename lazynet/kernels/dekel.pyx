@@ -21,9 +21,9 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
+from .row_loops cimport RowLoops
 from .rows cimport (
     FINISHED, OVERFLOWED, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk, row_of_step,
 )

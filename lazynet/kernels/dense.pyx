@@ -17,9 +17,9 @@ from libc.math cimport isfinite
 
 from .all_weights cimport full_dot, full_move, shrink_all
 from .arrays cimport check_aligned, check_vector
-from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
+from .row_loops cimport RowLoops
 from .rows cimport FINISHED, OVERFLOWED, OwnRow, Status, Walk, end_walk, row_of_step
 from .rules.motion cimport N_AVERAGE_FIELDS, count_totals
 from .steps cimport Steps, Task, check_counts

@@ -1,6 +1,8 @@
 from libc.stdint cimport int64_t
 
-from .chunk cimport NO_SIZE, Loops, SizeKind, RowLoops
+from .chunk cimport NO_SIZE, SizeKind
+from .one_output_loop cimport Loops
+from .row_loops cimport RowLoops
 from .rows cimport Csr, Walk, begin_walk
 
 
@@ -15,7 +17,7 @@ cdef const void* highest_table(str module) except NULL
 cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
-    cdef const Loops* loops         # the step loop (online.pyx)
+    cdef const Loops* loops         # the step loop (one_output_loop.pyx)
     cdef const RowLoops* row_loops  # loops over a row (row_loops.pyx)
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1

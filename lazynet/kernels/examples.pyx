@@ -20,9 +20,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .arrays cimport check_aligned, pinned
-from .chunk cimport ABSOLUTE_SUM, NO_SIZE, SQUARED_NORM, Loops
+from .chunk cimport ABSOLUTE_SUM, NO_SIZE, SQUARED_NORM
 from .lanes cimport best_level
 from .losses cimport N_LOSSES
+from .one_output_loop cimport Loops
 from .rows cimport (
     BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Walk,
     end_walk, has_place, next_row, start_of,
@@ -229,7 +230,7 @@ cdef class Examples:
 
         For tests: every level gives the same bits.
         """
-        self.loops = <const Loops*> table_at("online", &level)
+        self.loops = <const Loops*> table_at("one_output_loop", &level)
         self.row_loops = <const RowLoops*> table_at("row_loops", &level)
         return level
 

@@ -4,8 +4,8 @@
  * The loops are compiled once per level of vector units, and none of their sums depends on the
  * level: contraction to fused multiply-adds is off, and every level gives the same bits.
  *
- * In online.pyx the lanes are nonzeros of a row: four doubles where a register holds four, two
- * elsewhere, and eight sums whatever WIDTH is.  In online_outputs.pyx (LAZYNET_REAL is defined)
+ * In one_output_loop.pyx the lanes are nonzeros of a row: four doubles where a register holds four, two
+ * elsewhere, and eight sums whatever WIDTH is.  In many_outputs_loop.pyx (LAZYNET_REAL is defined)
  * they are outputs: as many doubles or floats as the widest register holds.
  */
 #ifndef LAZYNET_LANES_H

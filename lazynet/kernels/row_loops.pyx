@@ -11,7 +11,6 @@ from libc.math cimport INFINITY, fabs, fma
 from libc.stdint cimport uint32_t, uintptr_t
 
 from .all_weights cimport absolute_sum, full_dot, full_move, shrink_all
-from .chunk cimport RowLoops
 from .lanes cimport (
     LANES, PARTS, WIDTH, Eight, Lanes, add_tile, add_to_part, broadcast, eight_zeros,
     exp_of_negative, gather2, gather_one, lanes_at, log1p_of, log_and, soft, sum_of_eight,

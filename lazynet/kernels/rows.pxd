@@ -304,7 +304,7 @@ cdef inline double term_of(double x, bint absolutes) noexcept nogil:
 cdef inline double size_of_values(
     const Value* values, Py_ssize_t length, bint absolutes
 ) noexcept nogil:
-    """The sum of |x_j|, or of x_j^2, in the eight sums of a prediction (online.pyx)."""
+    """The sum of |x_j|, or of x_j^2, in the eight sums of a prediction (one_output_loop.pyx)."""
     cdef double[LANES] sums
     cdef double sum = 0.0
     cdef Py_ssize_t k = 0, last = length - LANES

@@ -18,9 +18,9 @@ from libc.math cimport copysign, fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
+from .row_loops cimport RowLoops
 from .rows cimport (
     FINISHED, OVERFLOWED, OwnRow, Walk, end_walk, row_of_step, prefetch, read_once,
     soft,

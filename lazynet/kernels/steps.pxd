@@ -1,10 +1,11 @@
 # What a kernel is given beside the examples; see steps.pyx.
 from libc.stdint cimport int64_t
 
-from .chunk cimport StepChunk, TargetRows
+from .chunk cimport StepChunk
 from .examples cimport Examples
 from .from_data cimport Tuning
 from .rules.motion cimport Past, Reach, SweepLimits
+from .target_rows cimport TargetRows
 
 
 cdef class Steps:

@@ -13,10 +13,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .arrays cimport Held, check_aligned, check_cells, check_vector, pinned
-from .chunk cimport LABELS, NUMBERS, POSITIVES, SHARED
 from .rules.motion cimport (
     COUNTED, INTERCEPT_SUM, N_AVERAGE_FIELDS, SCALE_SUM_LOW, SHIFT_SUM_LOW, TOTAL, Past, sum_of,
 )
+from .target_rows cimport LABELS, NUMBERS, POSITIVES, SHARED
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
 COUNTED_FIELD = COUNTED

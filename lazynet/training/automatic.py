@@ -6,7 +6,6 @@ those of standardised rows.  A parameter that is given changes itself and no oth
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,25 +60,14 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-class Chosen(NamedTuple):
-    """The values that a fit chooses from its rows."""
-
-    l1: float
-    max_iter: int
-    falls: bool
-    schedule: Any
-    bad_loss: float
-    choices: Choices
-
-
 def choose(
     settings: Any,
     statistics: RowStatistics | None,
     moments: FeatureMoments | None,
     n_orders: int | None,
     compares_first_epoch: bool,
-) -> Chosen:
-    """The values of a fit that its settings leave open.
+) -> tuple[dict[str, Any], Choices]:
+    """The fields of the plan of a fit that its settings leave open, and which were chosen.
 
     ``settings`` are a ``Settings``; ``statistics`` are None if no choice needs them, and
     ``moments`` if features are not standardised.  ``n_orders`` is the number of orders in
@@ -109,10 +97,10 @@ def choose(
     # A single epoch is that of partial_fit.
     if max_iter > 1 and isinstance(schedule, FromData) and settings.rule.schedule == AUTO:
         schedule = FromData(FACTOR_IN_FITS).settled()
-    bad_loss = math.inf
+    fields = {"l1": l1, "max_iter": max_iter, "falls": falls, "schedule": schedule}
     if compares_first_epoch and statistics is not None:
-        bad_loss = statistics.loss_of_a_constant(settings.fit_intercept)
-    return Chosen(l1, max_iter, falls, schedule, bad_loss, Choices(found))
+        fields["bad_loss"] = statistics.loss_of_a_constant(settings.fit_intercept)
+    return fields, Choices(found)
 
 
 # --- the rule and its rates ----------------------------------------------------------------------

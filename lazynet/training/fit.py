@@ -21,7 +21,8 @@ from lazynet.engines.base import (
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
-from lazynet.engines.calls import UndoLog, threads_for
+from lazynet.engines.threads import threads_for
+from lazynet.engines.undo import UndoLog
 from lazynet.parameters import as_array, check_n_steps
 from lazynet.schedules import checked_rates
 from lazynet.training.automatic import Choice, Choices, choose, may_restart, warnings_of_rate
@@ -251,28 +252,23 @@ def make_plan(
     warns = settings.rule.eta0 is not None and isinstance(rows, RowsInMemory)
     if settings.l1 is None or settings.eta0 is None or compares or warns:
         statistics = rows.statistics(settings, of_targets=settings.l1 is None or compares)
-    chosen = choose(settings, statistics, moments, rows.n_orders, compares)
-    max_iter = chosen.max_iter
+    fields, choices = choose(settings, statistics, moments, rows.n_orders, compares)
+    max_iter = fields["max_iter"]
     n_all = check_n_steps("max_iter", max_iter, rows.n_visits)
     if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
         raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
     plan = settings.plan(
         rows.targets.n_outputs,
-        chosen.l1,
-        settings.eta0,
-        statistics,
-        schedule=chosen.schedule,
-        max_iter=max_iter,
-        falls=chosen.falls,
-        bad_loss=chosen.bad_loss,
+        eta0=settings.eta0,
+        statistics=statistics,
         n_steps=n_all if n_steps is None and settings.tol is None else n_steps,
+        **fields,
     )
     warnings: list[Warning] = []
     if statistics is not None and settings.rule.eta0 is not None:
         rate = float(checked_rates(plan.schedule, 0, 1)[0])
         standardises = moments is not None
         warnings = warnings_of_rate(rate, plan.loss, statistics, standardises)
-    choices = chosen.choices
     if settings.eta0 is None:
         reason = "the largest rate at which no step overshoots"
         choices = Choices([*choices, Choice("eta0", plan.eta0, reason)])

@@ -18,11 +18,10 @@ from scipy import sparse
 from lazynet.data.arrays import as_examples
 from lazynet.data.statistics import RowStatistics
 from lazynet.data.targets import Targets
-from lazynet.engines.calls import Workers
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
-from lazynet.kernels import steps as kernel
-from lazynet.kernels.steps import Steps
+from lazynet.engines.threads import Workers
+from lazynet.kernels.steps import OutputTargets, Steps
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.plan import Plan
@@ -98,7 +97,7 @@ class GridTraining:
         self.plans, self.folds, self.n_outputs = plans, folds, targets.n_outputs
         self.examples = as_examples(X, None, targets.importances, row_sizes)
         self.blocks = [
-            kernel.OutputTargets(
+            OutputTargets(
                 0, len(plans), numbers=np.require(numbers, np.float64, ["C", "A"])[:, None]
             )
             for numbers, _ in targets

@@ -17,14 +17,17 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.statistics import Units
+from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine, intercepts_of, overflow, stacked_coefficients
-from lazynet.engines.calls import Undo, Workers
+from lazynet.engines.threads import Workers
+from lazynet.engines.undo import Undo
 from lazynet.parameters import shown
 from lazynet.training.automatic import Choice, Choices
-from lazynet.training.passes import Evaluation, Pass, total_loss
+from lazynet.training.passes import Evaluation, Learner, new_learners, run_pass, total_loss
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows
 from lazynet.training.settings import Settings
@@ -102,6 +105,12 @@ class Training:
     undos: list[Undo] = field(default_factory=list, init=False)
     #: whether training ended before its last epoch
     ended_early: bool = field(default=False, init=False)
+    #: in an epoch: the losses of the predictions of each engine, and what is called after a chunk
+    losses: NDArray[np.float64] = field(init=False)
+    after: Callable[[int], Any] | None = field(default=None, init=False)
+    #: the learners, and the targets of their rows
+    _learned: Any = field(default=None, init=False)
+    _learners: list[Learner] = field(default_factory=list, init=False)
 
     # --- the loop ---
 
@@ -125,13 +134,18 @@ class Training:
                 engine.before_sweep = None
 
     @property
-    def _plan_now(self) -> Plan:
+    def epoch(self) -> int:
+        """The number of the present epoch."""
+        return len(self.history)
+
+    @property
+    def plan_now(self) -> Plan:
         """The plan of the present epoch."""
-        return self.plan.in_epoch(len(self.history), self.restarted)
+        return self.plan.in_epoch(self.epoch, self.restarted)
 
     def _begin_epoch(self) -> None:
         """Copy the weights of the best epoch if it was the last, and set the rates."""
-        epoch, plan = len(self.history), self._plan_now
+        epoch, plan = self.epoch, self.plan_now
         if self.settings.early_stopping and epoch and self.best_epoch == epoch - 1:
             self._copy_engines()
         if self.restarted and epoch == 1:
@@ -145,25 +159,13 @@ class Training:
 
     def _visit_rows(self) -> EpochRecord:
         """Visit all rows once; returns the line of the epoch, whose losses are finite."""
-        epoch, began, losses = len(self.history), time.perf_counter(), np.zeros(len(self.engines))
-        n_rows, generator = self.rows.n_visits, self.generator
+        epoch, began, n_rows = self.epoch, time.perf_counter(), self.rows.n_visits
         shows = self.settings.verbose > 0
+        self.losses = np.zeros(len(self.engines))
         with progress_bar(n_rows, f"epoch {epoch + 1}") if shows else nullcontext() as bar:
-            after = None if bar is None else bar.update
-            self.rows.visit(
-                Pass(
-                    self.engines,
-                    self._plan_now,
-                    epoch,
-                    generator,
-                    self.t,
-                    losses,
-                    self.workers,
-                    after,
-                )
-            )
-        self.t += n_rows
-        loss, remedy = float(losses.sum()) / n_rows, self.engines[0].remedy
+            self.after = None if bar is None else bar.update
+            self.rows.visit(self)
+        loss, remedy = float(self.losses.sum()) / n_rows, self.engines[0].remedy
         line = EpochRecord(epoch=epoch, progressive_loss=loss, seconds=time.perf_counter() - began)
         if not math.isfinite(loss):
             raise overflow(f"by step {self.t}", f"its progressive loss is {loss}", remedy)
@@ -174,6 +176,30 @@ class Training:
             if not math.isfinite(loss):
                 raise overflow(f"by step {self.t}", f"its validation loss is {loss}", remedy)
         return line
+
+    def learn(
+        self,
+        X: sparse.csr_matrix,
+        targets: Targets,
+        order: NDArray[np.int64] | None = None,
+        length: int | None = None,
+        sizes: Callable[[str | None], NDArray[np.float64] | None] | None = None,
+    ) -> None:
+        """Let every engine visit rows of X in ``order``, ``length`` at a time (``run_pass``).
+
+        ``sizes`` computes the sizes of the rows, for rates that depend on them.
+        """
+        plan = self.plan_now
+        if self._learned is not targets:
+            row_sizes = None if sizes is None else sizes(plan.size_kind)
+            self._learned = targets
+            self._learners = new_learners(self.engines, X, targets, plan, row_sizes)
+        for learner in self._learners:
+            learner.plan = plan
+        self.t = run_pass(
+            self._learners, order, self.t, self.losses, self.workers,
+            length=length, after=self.after,
+        )  # fmt: skip
 
     def _end_epoch(self, line: EpochRecord) -> None:
         """Print and record an epoch, and decide whether training continues, restarts or ends."""

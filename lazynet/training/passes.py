@@ -21,12 +21,11 @@ from lazynet.data.arrays import as_examples, plain, row_sizes_of
 from lazynet.data.products import own_rows, products
 from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
-from lazynet.engines.calls import Workers
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.kernels import steps as kernel
+from lazynet.engines.threads import Workers
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions, values_and_slopes, weight_sums
-from lazynet.kernels.steps import Steps
+from lazynet.kernels.steps import OutputTargets, Steps
 from lazynet.losses import Loss
 from lazynet.training.plan import Plan
 
@@ -48,31 +47,25 @@ class Learner:
     engine: Engine
     examples: Examples
     plan: Plan
-    block: kernel.OutputTargets | None = None
-    #: the place of the engine in the list of engines
-    number: int = 0
+    block: OutputTargets | None = None
 
-    def visit(self, steps: Steps, t: int, losses: NDArray[np.float64] | None = None) -> None:
+    def visit(self, steps: Steps, t: int, counts: bool = False) -> float:
         """Take the steps; the first is step ``t`` of the run.
 
-        The losses of the predictions before each update are added to the learner's entry of
-        ``losses``, if given.
+        If it ``counts``, returns the sum of the losses of the predictions before each update.
         """
         engine, examples, loss = self.engine, self.examples, self.plan.loss
         task = self.plan.task(engine)
         if isinstance(engine, OutputsEngine):
             sums = np.zeros(engine.n_outputs)
             engine.learn(examples, self.block, steps, task, t, sums, self.plan.softmax)
-            if losses is not None:
-                # The sum of losses with large importances may be infinite.
-                with np.errstate(over="ignore"):
-                    losses[self.number] += float(sums.sum())
-        elif losses is None:
-            engine.take(examples, steps, task, t)
-        else:
+            # The sum of losses with large importances may be infinite.
+            with np.errstate(over="ignore"):
+                return float(sums.sum())
+        if counts:
             steps = steps.with_predictions(np.empty(len(steps)))
-            engine.take(examples, steps, task, t)
-            losses[self.number] += loss_of_predictions(examples, steps, loss.code, loss.epsilon)
+        engine.take(examples, steps, task, t)
+        return loss_of_predictions(examples, steps, loss.code, loss.epsilon) if counts else 0.0
 
 
 def new_learners(
@@ -93,35 +86,17 @@ def new_learners(
         row_sizes = kind if len(engines) == 1 else row_sizes_of(X, kind)
     learners: list[Learner] = []
     shared = None
-    for number, engine in enumerate(engines):
+    for engine in engines:
         if isinstance(engine, OutputsEngine):
             if shared is None:
                 shared = as_examples(X, None, targets.importances, row_sizes)
             block = targets.block(first, engine.n_outputs)
-            learners.append(Learner(engine, shared, plan, block, number))
+            learners.append(Learner(engine, shared, plan, block))
         else:
             examples = as_examples(X, *targets[first], row_sizes)
-            learners.append(Learner(engine, examples, plan, None, number))
+            learners.append(Learner(engine, examples, plan))
         first += engine.n_outputs
     return learners
-
-
-class Pass(NamedTuple):
-    """A pass of engines over the rows of an epoch.
-
-    ``generator`` draws the order of rows in memory (None: the order of X), ``t`` is the first step
-    of the epoch, ``losses`` gets the losses of the predictions of each engine, and ``after``, if
-    given, is called after every chunk with the number of its rows.
-    """
-
-    engines: Sequence[Engine]
-    plan: Plan
-    epoch: int
-    generator: np.random.RandomState | None
-    t: int
-    losses: NDArray[np.float64]
-    workers: Workers | None
-    after: Callable[[int], Any] | None
 
 
 def run_pass(
@@ -150,11 +125,10 @@ def run_pass(
         stop = min(start + length, n_rows)
         rows = np.arange(start, stop) if order is None else order[start:stop]
         steps = plan.steps(rows, t + start)
-        if workers is None:
-            for learner in learners:
-                learner.visit(steps, t + start, losses)
-        else:
-            workers.map(methodcaller("visit", steps, t + start, losses), learners)
+        visit = methodcaller("visit", steps, t + start, losses is not None)
+        found = [*map(visit, learners)] if workers is None else workers.map(visit, learners)
+        if losses is not None:
+            losses += found
         if after is not None:
             after(stop - start)
     return t + n_rows

@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field, replace
-from functools import lru_cache
+from dataclasses import InitVar, dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,6 @@ from lazynet.engines.base import (
     stacked_coefficients,
 )
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
-from lazynet.engines.clock import tuning_of
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -37,6 +36,7 @@ from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.rules.storage import Clock
 from lazynet.schedules import Constant, Formula, FromData, checked_rates
 from lazynet.training.automatic import SHARE_AFTER_RESTART, share_of_rates
+from lazynet.training.tuning import tuning_of
 
 Array = NDArray[np.float64]
 
@@ -98,56 +98,48 @@ class Plan:
     """The number of threads that share the outputs."""
     n_steps: InitVar[int | None] = None
 
-    # Fields that follow from the fields above.
-    rates_from_data: bool = field(init=False)
-    """Whether the clock computes the rates from the rows."""
-    coupled: bool = field(init=False)
-    """Whether a step of one output depends on the other outputs."""
-    size_kind: str | None = field(init=False)
-    """The size of every row that the rates depend on; None: the rates depend on no size."""
-    engine_kind: EngineKind = field(init=False)
-    """The kind of an engine of the plan; with the numbers of features and outputs it defines it."""
-    constants: tuple[float, ...] = field(init=False)
-    """The numbers for the kernel of a rule that is not affine."""
-
     def __post_init__(self, n_steps: int | None) -> None:
-        rule, schedule, rates_from_data = self.rule, self.schedule, False
+        rule, schedule, average = self.rule, self.schedule, self.average
         if isinstance(schedule, Formula):
             schedule = schedule.completed(self.eta0, self.penalty.l2)
-        elif isinstance(schedule, FromData):
-            rates_from_data = rule.scheduled
         if not rule.streams and rule.alpha is None:  # type: ignore[attr-defined]
             rule = replace(rule, alpha=self.eta0).settled()  # type: ignore[call-arg]
-        average = None if self.average is None else known_average(self.average, n_steps)
-        for name, value in (
-            ("rule", rule),
-            ("schedule", schedule),
-            ("average", average),
-            ("rates_from_data", rates_from_data),
-            ("coupled", self.softmax or rule.group is not None),
-            ("size_kind", "squared_norms" if rates_from_data else rule.size_kind),
-            (
-                "engine_kind",
-                EngineKind(
-                    average,
-                    "affine" if rule.is_affine else rule.name,
-                    rule.storage,
-                    rates_from_data,
-                    self.penalty.positive,
-                    self.dtype,
-                    rule.group,
-                ),
-            ),
-            ("constants", self._constants(rule)),
-        ):
+        if average is not None:
+            average = known_average(average, n_steps)
+        for name, value in (("rule", rule), ("schedule", schedule), ("average", average)):
             object.__setattr__(self, name, value)
 
-    def _constants(self, rule: Rule) -> tuple[float, ...]:
-        """The constants of a rule at this share of its rates."""
-        if rule.is_affine:
+    @property
+    def rates_from_data(self) -> bool:
+        """Whether the clock computes the rates from the rows."""
+        return self.rule.scheduled and isinstance(self.schedule, FromData)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether a step of one output depends on the other outputs."""
+        return self.softmax or self.rule.group is not None
+
+    @property
+    def size_kind(self) -> str | None:
+        """The size of every row that the rates depend on; None: the rates depend on no size."""
+        return "squared_norms" if self.rates_from_data else self.rule.size_kind
+
+    @cached_property
+    def engine_kind(self) -> EngineKind:
+        """The kind of an engine of the plan; with the numbers of features and outputs it is one."""
+        kind = "affine" if self.rule.is_affine else self.rule.name
+        return EngineKind(
+            self.average, kind, self.rule.storage, self.rates_from_data, self.penalty.positive,
+            self.dtype, self.rule.group,
+        )  # fmt: skip
+
+    @cached_property
+    def constants(self) -> tuple[float, ...]:
+        """The numbers for the kernel of a rule that is not affine, at this share of its rates."""
+        if self.rule.is_affine:
             return ()
-        shared = {"share": self.share} if isinstance(rule, AdaGrad) else {}
-        return rule.constants(self.penalty, self.loss, **shared)
+        shared = {"share": self.share} if isinstance(self.rule, AdaGrad) else {}
+        return self.rule.constants(self.penalty, self.loss, **shared)
 
     # --- engines ---
 

@@ -32,16 +32,7 @@ from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import Balanced
 from lazynet.engines.base import Engine
 from lazynet.training.folds import split
-from lazynet.training.passes import (
-    Evaluation,
-    Learner,
-    Pass,
-    RowsAndTargets,
-    evaluate,
-    length_of_chunks,
-    new_learners,
-    run_pass,
-)
+from lazynet.training.passes import Evaluation, RowsAndTargets, evaluate, length_of_chunks
 from lazynet.training.plan import OldModel, Plan, continued_moments
 from lazynet.training.settings import Settings
 
@@ -121,8 +112,8 @@ class Rows:
             "source of chunks, because they need another pass over the source"
         )
 
-    def visit(self, pass_: Pass) -> None:
-        """Let the engines visit the ``n_visits`` rows of an epoch."""
+    def visit(self, training: Any) -> None:
+        """Let the engines of a training (loop.py) visit the ``n_visits`` rows of its epoch."""
         raise NotImplementedError
 
 
@@ -149,7 +140,6 @@ class RowsInMemory(Rows):
         self.n_features = int(X.shape[1])
         self.n_visits = self.n_rows if order is None else int(order.shape[-1])
         self.n_orders = None if order is None or order.ndim == 1 else len(order)
-        self._learners: list[Learner] = []
 
     @cached_property
     def squared_norms(self) -> NDArray[np.float64]:
@@ -231,19 +221,12 @@ class RowsInMemory(Rows):
         places = generator.permutation(self.n_rows).astype(np.int64, copy=False)
         return places if self.trained is None else self.trained[places]
 
-    def visit(self, pass_: Pass) -> None:
-        if not self._learners:
-            kind = pass_.plan.size_kind
-            row_sizes = (
-                self.squared_norms if kind == "squared_norms" else row_sizes_of(self.X, kind)
-            )
-            self._learners = new_learners(
-                pass_.engines, self.X, self.targets, pass_.plan, row_sizes
-            )
-        for learner in self._learners:
-            learner.plan = pass_.plan
-        order = self.order_of(pass_.epoch, pass_.generator)
-        run_pass(self._learners, order, pass_.t, pass_.losses, pass_.workers, after=pass_.after)
+    def _row_sizes(self, kind: str | None) -> NDArray[np.float64] | None:
+        return self.squared_norms if kind == "squared_norms" else row_sizes_of(self.X, kind)
+
+    def visit(self, training: Any) -> None:
+        order = self.order_of(training.epoch, training.generator)
+        training.learn(self.X, self.targets, order, sizes=self._row_sizes)
 
 
 #: A function from a chunk, and whether it was checked before, to its checked rows and targets.
@@ -336,14 +319,10 @@ class SourceRows(Rows):
             statistics.add(as_examples(X).squared_norms(), numbers, targets.importances)
         return statistics
 
-    def visit(self, pass_: Pass) -> None:
-        facts, t = self.facts, pass_.t
-        length = length_of_chunks(len(pass_.engines), facts.n_rows, facts.n_values)
-        any_weight = False
-        for X, targets in self._pass(length, pass_.epoch):
+    def visit(self, training: Any) -> None:
+        facts, any_weight = self.facts, False
+        length = length_of_chunks(len(training.engines), facts.n_rows, facts.n_values)
+        for X, targets in self._pass(length, training.epoch):
             any_weight = any_weight or bool(targets.importances_or_ones.any())
-            learners = new_learners(pass_.engines, X, targets, pass_.plan)
-            t = run_pass(
-                learners, None, t, pass_.losses, pass_.workers, length=length, after=pass_.after
-            )
+            training.learn(X, targets, length=length)
         check_any_weight(any_weight)

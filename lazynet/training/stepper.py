@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.arrays import errors_about, plain
 from lazynet.engines.base import SweepLimitsLike
-from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule, new_engine
+from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.kernels.examples import Examples
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (

@@ -27,8 +27,8 @@ from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples
-from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import StabilisedEngine, Stages
+from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
 from lazynet.parameters import kinds_of
 from paper_repro.planted import rows_of

@@ -45,8 +45,10 @@ def commands(text):
 @pytest.fixture
 def copy(tmp_path):
     """The repository as it is, with what has been compiled."""
-    for name in ("lazynet", "tests", "paper_repro", "benchmarks"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results"))
+    for name in ("lazynet", "tests", "paper_repro", "benchmarks", "build/release"):
+        if (ROOT / name).exists():
+            ignored = shutil.ignore_patterns("results")
+            shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     for name in ("pyproject.toml", "setup.py", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
@@ -84,6 +86,34 @@ def run_commands(copy, text):
 def test_a_rule_can_be_added_as_it_is_written(copy):
     """The changes for the rule are made, and the commands of the section pass."""
     text = section("Add a rule")
+    make_changes(copy, text)
+    run_commands(copy, text)
+
+
+def copy_files_of_ftrl(copy):
+    """The four files of FTRL once more, under the name of the exercise."""
+    files = sorted((copy / "lazynet").rglob("ftrl.*"))
+    assert len(files) == 4
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        twin = re.sub("FTRL|Ftrl", "Twin", text.replace("ftrl", "twin"))
+        path.with_stem("twin").write_text(twin, encoding="utf-8")
+
+
+def test_a_rule_with_cells_is_four_files_and_two_rows(copy):
+    """The rows of the exercise fit, and no other file of FTRL exists."""
+    text = section("Add an algorithm")
+    copy_files_of_ftrl(copy)
+    assert len(list(changes(text))) == 2
+    make_changes(copy, text)
+
+
+@pytest.mark.slow
+def test_a_rule_with_cells_can_be_added_as_it_is_written(copy):
+    """The twin of FTRL compiles and equals its reference, with one output and with several."""
+    pytest.importorskip("Cython")
+    text = section("Add an algorithm")
+    copy_files_of_ftrl(copy)
     make_changes(copy, text)
     run_commands(copy, text)
 

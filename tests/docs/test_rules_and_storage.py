@@ -8,7 +8,7 @@ from support.matrices import make_data
 from support.parameters import OF_RULES
 
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.kernels import cells
+from lazynet.kernels.table import RULES
 from lazynet.rules.storage import STORAGES
 
 PAGE = (ROOT / "docs" / "rules_and_storage.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def table_of_rules():
             reference = "lazynet/reference/affine.py"
         else:
             kind = row.engine.kind
-            count = cells.numbers(kind)
+            count = RULES[kind].numbers
             weights_in = f"[{count} number{'s' * (count > 1)}](../lazynet/kernels/rules/{kind}.pxd)"
             reference = f"lazynet/reference/{kind}.py"
         found = [

@@ -12,7 +12,7 @@ from support.portrait import portrait
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
-from lazynet.engines.calls import Undo
+from lazynet.engines.undo import Undo
 from lazynet.estimators import online_model
 
 N, D = 300, 40

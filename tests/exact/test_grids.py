@@ -27,7 +27,7 @@ from lazynet import (
 )
 from lazynet.data.arrays import row_sizes_of
 from lazynet.data.targets import Classes, Columns
-from lazynet.engines.calls import Workers
+from lazynet.engines.threads import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
 from lazynet.training.fit import make_plan

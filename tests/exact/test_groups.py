@@ -16,7 +16,7 @@ from lazynet import FoBoS
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
 from lazynet.engines.outputs import GroupedOutputs
-from lazynet.kernels.outputs import run
+from lazynet.kernels.many_outputs import run
 from lazynet.kernels.steps import OutputTargets
 from lazynet.reference.outputs import l2_prox, shrink_row
 

@@ -12,12 +12,15 @@ from support.caught import caught
 from support.runs import KINDS, PARAMETERS, overshoots, runs, seeded_run
 from support.twins import REGIMES, SoftmaxTwins, Twins, assert_matches_references
 
+from lazynet.engines.adagrad import AdaGradEngine
+from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.engines.cells import AdaGradEngine, FTRLEngine
+from lazynet.engines.cells import GradientSums
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs
-from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import steps as steps_kernel
+from lazynet.kernels.table import RULES
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseFromData
 from lazynet.rules.base import OF_TRAINING
@@ -59,7 +62,8 @@ def test_every_step_equals_the_dense_reference(name, loss, data):
 
 #: Engines that never sweep.
 NO_SWEEP = {"dense", "dense average", "saga"}
-NO_SWEEP |= {name for name in KINDS if name.endswith(("rda", "ftrl"))}
+SUMS = {name for name, row in ALGORITHMS.items() if issubclass(row.engine or Engine, GradientSums)}
+NO_SWEEP |= {name for name in KINDS if name.split(", ")[-1] in SUMS}
 
 
 @pytest.mark.every_case
@@ -185,7 +189,7 @@ def of_the_reference(kind):
 
 def without_stamps(engine):
     """AdaGrad forgets that rows have missed steps."""
-    engine.stamps[:] = engine.fields[0, cells_kernel.fields("adagrad").index("steps")]
+    engine.stamps[:] = engine.fields[0, RULES["adagrad"].fields.index("steps")]
 
 
 def of_the_last_plan(run):

@@ -12,13 +12,13 @@ from sklearn.linear_model import SGDClassifier
 
 from lazynet import FromData
 from lazynet.data.statistics import RowStatistics
-from lazynet.engines.clock import tuning_of
 from lazynet.kernels.objective import LOSS_COUNT, values_and_slopes
 from lazynet.losses import LOSSES, Loss
 from lazynet.reference import DenseFromData
 from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.reference.losses import SHAPES
 from lazynet.training.automatic import L1_SHARE, default_l1
+from lazynet.training.tuning import tuning_of
 
 each_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 

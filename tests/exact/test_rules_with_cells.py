@@ -13,8 +13,8 @@ from support.models import RawClassifier
 from support.parameters import in_rule
 
 from lazynet import FTRL, RDA, Stepper, TruncatedGradient
-from lazynet.engines.cells import FTRLEngine
-from lazynet.kernels import cells as kernel
+from lazynet.engines.ftrl import FTRLEngine
+from lazynet.kernels.table import RULES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
@@ -52,7 +52,7 @@ def test_a_constant_that_cannot_be_used_is_named(name):
     """Of every rule: NaN, infinities and numbers below 0, 0 as a rate; and nothing has changed."""
     (X, y), chosen = corpus(n_rows=4, d=5), plan(rule=GIVEN[name])
     (engine,), examples = chosen.new_engines(5), examples_of(chosen, X, y)
-    for place, constant in enumerate(kernel.constants(engine.kind)):
+    for place, constant in enumerate(RULES[engine.kind].constants):
         right, wrong = engine.constants[place], {"nan", "-inf", "-1.0", "inf", "0.0"}
         needs = "be finite and not negative"
         if constant in ("alpha", "delta", "gamma"):

@@ -12,7 +12,7 @@ from support.models import RawClassifier, RawRegressor
 
 from lazynet import SAGA, Stepper
 from lazynet.data.arrays import as_examples
-from lazynet.kernels import cells as kernel
+from lazynet.kernels import one_output
 from lazynet.losses import LOSSES
 from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.saga import DenseSAGA
@@ -80,7 +80,7 @@ def after_a_gap(w, mean, missed, alpha, l1, l2):
     """What the kernel makes of a weight that has missed some steps."""
     out = np.empty(1)
     fields, cells = np.array([0.0, 0.0, missed]), np.array([[w, mean, 0.0]])
-    kernel.read("saga", cells, fields, np.array([l1, l2, alpha]), out)
+    one_output.read("saga", cells, fields, np.array([l1, l2, alpha]), out)
     return out[0]
 
 

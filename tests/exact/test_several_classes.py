@@ -19,7 +19,7 @@ from lazynet import (
     LazyNetClassifierCV,
     StabilisedSGDClassifier,
 )
-from lazynet.engines.calls import Interrupted, Workers
+from lazynet.engines.threads import Interrupted, Workers
 
 N_CLASSES = 5
 _BASE = dict(max_iter=3, tol=None, random_state=0, l1=1e-4, l2=1e-3)

@@ -17,8 +17,8 @@ from support.matrices import rows_without_ties as problem
 
 from lazynet import StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples
-from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import Path, StabilisedEngine, Stages
+from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
 from lazynet.parameters import kinds_of
 from lazynet.reference.stabilised import DenseStabilised, rejected_share
@@ -190,7 +190,7 @@ from scipy import sparse
 from lazynet.data.arrays import as_examples
 from lazynet.losses import get_loss
 from lazynet.engines.stabilised import Path
-from lazynet.engines.calls import Workers
+from lazynet.engines.threads import Workers
 
 d = 20_000_000
 columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()

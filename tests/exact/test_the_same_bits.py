@@ -33,8 +33,8 @@ from lazynet import (
 )
 from lazynet.data.arrays import row_sizes_of
 from lazynet.engines import catalogue
-from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.undo import Undo
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.slopes import derivatives
@@ -272,7 +272,8 @@ import importlib
 import numpy as np
 from lazynet.engines.outputs import OutputsOnClock
 OutputsOnClock(3, 2, np.float32)._block()
-modules = [importlib.import_module(f"lazynet.kernels.online_outputs{end}") for end in ("", "_f32")]
+name = "lazynet.kernels.many_outputs_loop"
+modules = [importlib.import_module(name + end) for end in ("", "_f32")]
 assert modules[0].address() != modules[1].address()
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -46,11 +46,11 @@ NAMED = {
         "lazynet/data/files.py", [("            raise changed(path)\n", "            pass\n")],
     ),
     "averages of several outputs forget vanished weights once l1 is 0": (
-        "lazynet/kernels/outputs.pyx",
+        "lazynet/kernels/many_outputs.pyx",
         [("if not task.has_pull and at.clocks[SHIFT] == 0.0:", "if not task.has_pull:")],
     ),
     "the average of one output forgets vanished weights once l1 is 0": (
-        "lazynet/kernels/cells.pyx",
+        "lazynet/kernels/one_output.pyx",
         [("if not task.has_pull and rule.clock.clock.shift == 0.0:", "if not task.has_pull:")],
     ),
     "other constants without a sweep": (
@@ -59,9 +59,9 @@ NAMED = {
           "            self.constants[:] = constants")],
     ),
     "other constants of AdaGrad without a sweep": (
-        "lazynet/engines/cells.py",
-        [("            return\n        self.sweep()\n        if constants[FOLLOWS]",
-          "            return\n        if constants[FOLLOWS]")],
+        "lazynet/engines/adagrad.py",
+        [("            return\n        self.sweep()\n        if constants[_FOLLOWS]",
+          "            return\n        if constants[_FOLLOWS]")],
     ),
     "other constants of sums of gradients without a sweep": (
         "lazynet/engines/cells.py",
@@ -70,11 +70,11 @@ NAMED = {
     ),
     "given weights of several outputs are rescaled": (
         "lazynet/engines/outputs.py",
-        [("self.rates[:, cells_kernel.LOADED_FIELD] = coefficients.any(axis=1)", "pass")],
+        [("self.rates[:, one_output.LOADED_FIELD] = coefficients.any(axis=1)", "pass")],
     ),
     "given weights of one output are rescaled": (
         "lazynet/engines/clock.py",
-        [("self.memory[kernel.LOADED_FIELD] = float(coefficients.any())", "pass")],
+        [("self.memory[one_output.LOADED_FIELD] = float(coefficients.any())", "pass")],
     ),
     "the shift loses its low digits": (
         "lazynet/kernels/rules/motion.pxd",
@@ -103,7 +103,7 @@ NAMED = {
           "        return part\n")],
     ),
     "a callback that keeps engines keeps those that train": (
-        "lazynet/engines/calls.py", [("                state[name] = state[name].copy()",
+        "lazynet/engines/undo.py", [("                state[name] = state[name].copy()",
                                       "                pass")],
     ),
 }  # fmt: skip

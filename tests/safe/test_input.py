@@ -34,7 +34,7 @@ from lazynet import (
     selection_stability,
 )
 from lazynet.data import Chunks
-from lazynet.engines.calls import Undo
+from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
 from lazynet.rules.storage import STORAGES
 

@@ -18,12 +18,12 @@ from support import plan, rows
 from support.algorithms import engine_of
 
 import lazynet.kernels
-from lazynet.kernels import cells, outputs, stabilised
+from lazynet.kernels import many_outputs, stabilised, table
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_NEEDS_SWEEP, Examples
 from lazynet.kernels.gram import Gram
-from lazynet.kernels.outputs import OutputBlock
+from lazynet.kernels.many_outputs import OutputBlock
 from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
@@ -67,9 +67,11 @@ def block_of(kind, n_features, **state):
     """A block that has learned nothing, in fences."""
     parts = Parts(np.random.default_rng(0), fenced)
     parts.d, parts.n_outputs, parts.narrow, parts.kind = n_features, WIDTH, False, run_of(kind)
-    given = parts.arguments("outputs.OutputBlock", CLASSES[OutputBlock].split())
-    cells = fenced(np.zeros((n_features, WIDTH * outputs.numbers(kind))))
-    return OutputBlock(**{**given, "cells": cells, "scalars": np.zeros(outputs.SCALARS), **state})
+    given = parts.arguments("many_outputs.OutputBlock", CLASSES[OutputBlock].split())
+    cells = fenced(np.zeros((n_features, WIDTH * many_outputs.numbers(kind))))
+    return OutputBlock(
+        **{**given, "cells": cells, "scalars": np.zeros(many_outputs.SCALARS), **state}
+    )
 
 
 def run_of(kind):
@@ -82,8 +84,8 @@ def run_wide(kind, block, examples, targets, order, **others):
     parts = Parts(np.random.default_rng(0))
     parts.d, parts.n_outputs, parts.narrow = block.n_features, targets.n_outputs, False
     given = dict(block=block, examples=examples, targets=targets, steps=steps_of(order), task=TASK)
-    sound = recipe(f"outputs.run {run_of(kind)}", parts)
-    return outputs.run(**{**sound, "softmax": False, "learns": True, **given, **others})
+    sound = recipe(f"many_outputs.run {run_of(kind)}", parts)
+    return many_outputs.run(**{**sound, "softmax": False, "learns": True, **given, **others})
 
 
 # --- rows ---------------------------------------------------------------------------------------
@@ -125,7 +127,7 @@ def test_a_bad_row_ends_a_run_over_several_outputs(kind):
     options = {}
     if kind in RULES:
         # Rates that follow the rows ask for a sweep first.
-        names = cells.constants(kind)
+        names = table.RULES[kind].constants
         follow = [name == "follows" or name.startswith("free") for name in names]
         options = {"constants": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
     columns = numbers([0, 9])

@@ -124,7 +124,7 @@ def shares_engines(model):
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        ("lazynet.engines.cells.AdaGradEngine.set_constants", forgets_to_sweep),
+        ("lazynet.engines.adagrad.AdaGradEngine.set_constants", forgets_to_sweep),
         ("lazynet.estimators.linear.LinearModel.__copy__", shares_engines),
     ],
 )

@@ -106,8 +106,18 @@ _LARGE = dict(**_SHORT, scale=30.0, rate=1.0)
 #: Rates are lowered after 32 steps, where losses of numbers look at their slopes.
 _LONG = dict(min_steps=60, max_steps=80)
 
+
+def _accepts_no_l2(rule):
+    try:
+        rule.settled().check(0.0, LOSSES["log_loss"])
+    except ValueError:
+        return False
+    return True
+
+
 _CELLS = {
-    name: with_all([ALGORITHMS[name].rule()], **PARAMETERS[name]) for name in RULES_WITH_CELLS
+    name: [*filter(_accepts_no_l2, with_all([ALGORITHMS[name].rule()], **PARAMETERS[name]))]
+    for name in RULES_WITH_CELLS
 }
 _JOINED = {
     "clock": dict(rules=PROXIMAL),

@@ -52,7 +52,8 @@ cdef struct AdaGrad:
     double alpha_now, delta_now
     double ratio        # l1 / l2, or 0 without an l2 penalty
     double first        # initial times the importance of the row at hand
-    bint decays         # whether there is an l2 penalty
+    bint decays         # whether there is an l2 penalty ...
+    bint some_decay     # ... of this output or of another one
 
 
 # What a step reads, where the rules of several outputs lie side by side.
@@ -66,16 +67,6 @@ cdef fused AnyAdaGrad:
     AdaGradLanes
 
 
-cdef inline str defect(const AdaGrad* rule):
-    return (
-        negative_penalty(rule.l1, rule.l2)
-        or not_positive("alpha", rule.alpha) or not_positive("delta", rule.delta)
-        or negative("follows", rule.follows) or negative("initial", rule.initial)
-        or not_a_count("steps", rule.steps)
-        or defect_of_mean_size(rule.rows, rule.sum_of_sizes, rule.mean)
-    )
-
-
 cdef inline void prepare(AdaGrad* rule) noexcept nogil:
     cdef double mean = rule.mean if rule.follows != 0.0 and rule.mean > 0.0 else 1.0
     rule.alpha_now = rule.alpha / mean
@@ -83,6 +74,17 @@ cdef inline void prepare(AdaGrad* rule) noexcept nogil:
     rule.ratio = rule.l1 / rule.l2 if rule.l2 > 0.0 else 0.0
     rule.first = rule.initial
     rule.decays = rule.l2 > 0.0
+
+
+cdef inline str begin(AdaGrad* rule, bint running):
+    prepare(rule)
+    return (
+        negative_penalty(rule.l1, rule.l2)
+        or not_positive("alpha", rule.alpha) or not_positive("delta", rule.delta)
+        or negative("follows", rule.follows) or negative("initial", rule.initial)
+        or not_a_count("steps", rule.steps)
+        or defect_of_mean_size(rule.rows, rule.sum_of_sizes, rule.mean)
+    )
 
 
 cdef inline bint measure(AdaGrad* rule, double size) noexcept nogil:
@@ -137,9 +139,9 @@ cdef inline Lanes load(const AnyAdaGrad* rule, const Lanes* cell, Lanes* kept) n
 
 
 cdef inline void move(
-    const AnyAdaGrad* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes slope
+    const AnyAdaGrad* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
 ) noexcept nogil:
-    cdef Lanes g = slope * x, s = kept[1], squares = g * g, begins, eta
+    cdef Lanes g = move * x, s = kept[1], squares = g * g, begins, eta
     if any_nonzero(rule.first):
         begins = both(both(broadcast(rule.first) * x, nonzero(g)), is_zero(s))
         squares = squares + begins * begins
@@ -149,10 +151,8 @@ cdef inline void move(
     cell[2], cell[3] = decay_of(rule, eta), broadcast(rule.steps)
 
 
-cdef inline void show(
-    const AdaGrad* rule, AdaGradLanes* lanes, int lane, bint decays
-) noexcept nogil:
-    """Put the rule of one output beside those of others; ``decays``: one of these has an l2 penalty.
+cdef inline void show(const AdaGrad* rule, AdaGradLanes* lanes, int lane) noexcept nogil:
+    """Put the rule of one output beside those of others.
 
     An output without an l2 penalty beside others with one gets an l2 so small that it changes no
     digit of a weight.
@@ -165,7 +165,7 @@ cdef inline void show(
     set_lane(&lanes.delta_now, lane, rule.delta_now)
     set_lane(&lanes.first, lane, rule.first)
     set_lane(&lanes.steps, lane, 0.0)  # a step counts back from now
-    lanes.decays = decays
+    lanes.decays = rule.some_decay
 
 
 cdef inline bint finish(AdaGrad* rule, double move) noexcept nogil:

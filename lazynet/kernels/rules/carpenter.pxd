@@ -17,6 +17,7 @@ from libc.math cimport fmod
 
 from ..lanes cimport Lanes, absolute, at_least_zero, broadcast, with_sign
 from .defects cimport negative, negative_penalty
+from .motion cimport SweepLimits
 
 
 cdef struct Carpenter:
@@ -26,7 +27,7 @@ cdef struct Carpenter:
     double intercept
 
 
-cdef inline str defect(const Carpenter* rule):
+cdef inline str begin(Carpenter* rule, bint running):
     return negative_penalty(rule.l1, rule.l2) or negative("period", rule.period)
 
 
@@ -38,12 +39,14 @@ cdef inline Lanes load(const Carpenter* rule, const Lanes* cell, Lanes* kept) no
 
 
 cdef inline void move(
-    const Carpenter* rule, Lanes* cell, const Lanes* kept, Lanes g
+    const Carpenter* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
 ) noexcept nogil:
-    cell[0], cell[1] = kept[0] - g, broadcast(rule.steps)
+    cell[0], cell[1] = kept[0] - move * x, broadcast(rule.steps)
 
 
-cdef inline bint finish(Carpenter* rule, double move, double rate) noexcept nogil:
+cdef inline bint finish(
+    Carpenter* rule, double move, double rate, double pull, const SweepLimits* limits
+) noexcept nogil:
     rule.intercept -= move
     rule.steps += 1.0
     rule.rate = rate

@@ -55,23 +55,6 @@ cdef fused AnyFtrl:
     FtrlLanes
 
 
-cdef inline str defect(const Ftrl* rule, bint running):
-    cdef str found = (
-        negative_penalty(rule.l1, rule.l2) or negative("per_example", rule.per_example)
-        or not_positive("alpha", rule.alpha) or negative("beta", rule.beta)
-        or negative("intercept_alpha", rule.intercept_alpha)
-        or negative("intercept_beta", rule.intercept_beta)
-    )
-    if found is None and running and not rule.beta + rule.alpha * rule.l2 > 0.0:
-        return (
-            f"beta + alpha * l2 must be positive, got beta={rule.beta}, alpha={rule.alpha} and "
-            f"l2={rule.l2}"
-        )
-    return found or defect_of_mean_size(
-        rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
-    )
-
-
 cdef inline void set_penalty(Ftrl* rule) noexcept nogil:
     """The penalty of all examples at the present number of steps."""
     cdef double k = rule.steps if rule.per_example != 0.0 and rule.steps > 1.0 else 1.0
@@ -104,6 +87,25 @@ cdef inline void prepare(Ftrl* rule) noexcept nogil:
     set_intercept(rule)
 
 
+cdef inline str begin(Ftrl* rule, bint running):
+    cdef str found
+    prepare(rule)
+    found = (
+        negative_penalty(rule.l1, rule.l2) or negative("per_example", rule.per_example)
+        or not_positive("alpha", rule.alpha) or negative("beta", rule.beta)
+        or negative("intercept_alpha", rule.intercept_alpha)
+        or negative("intercept_beta", rule.intercept_beta)
+    )
+    if found is None and running and not rule.beta + rule.alpha * rule.l2 > 0.0:
+        return (
+            f"beta + alpha * l2 must be positive, got beta={rule.beta}, alpha={rule.alpha} and "
+            f"l2={rule.l2}"
+        )
+    return found or defect_of_mean_size(
+        rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
+    )
+
+
 cdef inline bint measure(Ftrl* rule, double size) noexcept nogil:
     cdef int change = count_size(&rule.mean_size, size)
     if change == CHANGED:
@@ -119,8 +121,10 @@ cdef inline Lanes load(const AnyFtrl* rule, const Lanes* cell, Lanes* kept) noex
     return kept[2]
 
 
-cdef inline void move(const AnyFtrl* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
-    cdef Lanes z = kept[0], old = kept[1], w = kept[2], s = root(old * old + g * g)
+cdef inline void move(
+    const AnyFtrl* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
+) noexcept nogil:
+    cdef Lanes g = move * x, z = kept[0], old = kept[1], w = kept[2], s = root(old * old + g * g)
     cell[0] = z + (g - (s - old) * broadcast(rule.inverse_alpha) * w)
     cell[1] = s
 

@@ -16,11 +16,11 @@
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport ldexp, sqrt
 
-from ..chunk cimport SCALE, SHIFT, Outputs
 from ..lanes cimport (
     LANES_OF_LINE, LINE, WIDTH, Lanes, broadcast, lanes_of_doubles, lanes_of_floats, put_doubles,
     put_floats,
 )
+from ..many_outputs_loop cimport SCALE, SHIFT, Outputs
 from ..rows cimport OwnRow, prefetch_to_write
 
 ctypedef fused Cell:

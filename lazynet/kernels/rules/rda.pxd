@@ -39,17 +39,6 @@ cdef fused AnyRda:
     RdaLanes
 
 
-cdef inline str defect(const Rda* rule):
-    return (
-        negative_penalty(rule.l1, rule.l2)
-        or not_positive("gamma", rule.gamma) or negative("rho", rule.rho)
-        or negative("intercept_gamma", rule.intercept_gamma)
-        or defect_of_mean_size(
-            rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
-        )
-    )
-
-
 cdef inline double factor_of(double t, double l2, double gamma) noexcept nogil:
     return 1.0 / (t * l2 + gamma * sqrt(t)) if t > 0.0 else 0.0
 
@@ -69,6 +58,18 @@ cdef inline void prepare(Rda* rule) noexcept nogil:
     set_weights(rule)
 
 
+cdef inline str begin(Rda* rule, bint running):
+    prepare(rule)
+    return (
+        negative_penalty(rule.l1, rule.l2)
+        or not_positive("gamma", rule.gamma) or negative("rho", rule.rho)
+        or negative("intercept_gamma", rule.intercept_gamma)
+        or defect_of_mean_size(
+            rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
+        )
+    )
+
+
 cdef inline bint measure(Rda* rule, double size) noexcept nogil:
     cdef int change = count_size(&rule.mean_size, sqrt(size))
     if change == CHANGED:
@@ -81,8 +82,10 @@ cdef inline Lanes load(const AnyRda* rule, const Lanes* cell, Lanes* kept) noexc
     return soft(cell[0], broadcast(rule.shift))
 
 
-cdef inline void move(const AnyRda* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
-    cell[0] = kept[0] - g
+cdef inline void move(
+    const AnyRda* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
+) noexcept nogil:
+    cell[0] = kept[0] - move * x
 
 
 cdef inline void show(const Rda* rule, RdaLanes* lanes, int lane) noexcept nogil:

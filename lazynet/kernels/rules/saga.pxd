@@ -50,15 +50,6 @@ cdef struct Saga:
     double* slopes  # of every row at its last visit
 
 
-cdef inline str defect(const Saga* rule, bint running):
-    cdef bint unknown = rule.alpha == 0.0 and not running
-    return (
-        negative_penalty(rule.l1, rule.l2)
-        or (None if unknown else not_positive("alpha", rule.alpha))
-        or not_a_count("steps", rule.steps)
-    )
-
-
 cdef inline void prepare(Saga* rule) noexcept nogil:
     cdef double decay = rule.alpha * rule.l2
     # A smaller decay changes no digit of a weight in 2^53 steps, and its inverse could overflow.
@@ -67,6 +58,16 @@ cdef inline void prepare(Saga* rule) noexcept nogil:
     rule.divisor = 1.0 + decay
     rule.decay = log1p(decay) if decays else 0.0
     rule.inverse = 1.0 / decay if decays else 0.0
+
+
+cdef inline str begin(Saga* rule, bint running):
+    cdef bint unknown = rule.alpha == 0.0 and not running
+    prepare(rule)
+    return (
+        negative_penalty(rule.l1, rule.l2)
+        or (None if unknown else not_positive("alpha", rule.alpha))
+        or not_a_count("steps", rule.steps)
+    )
 
 
 cdef inline double one_step(const Saga* rule, double w, double d) noexcept nogil:
@@ -142,8 +143,10 @@ cdef inline Lanes load(const Saga* rule, const Lanes* cell, Lanes* kept) noexcep
     return left
 
 
-cdef inline void move(const Saga* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
-    cdef Lanes mean = kept[1], w = kept[0] - rule.alpha * (g + mean)
+cdef inline void move(
+    const Saga* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
+) noexcept nogil:
+    cdef Lanes g = move * x, mean = kept[1], w = kept[0] - rule.alpha * (g + mean)
     cell[0] = soft(w, broadcast(rule.theta)) / broadcast(rule.divisor)
     cell[1], cell[2] = mean + g / broadcast(rule.n_rows), broadcast(rule.steps + 1.0)
 

@@ -13,7 +13,9 @@
 #
 # Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
 # length of the tables (tests/exact/test_lazy_equals_dense.py).
-from ..lanes cimport WIDTH, Lanes, absolute, broadcast, higher, lane_of, set_lane, with_sign
+from ..lanes cimport (
+    WIDTH, Lanes, absolute, both, broadcast, higher, lane_of, nonzero, set_lane, with_sign,
+)
 from .motion cimport Clock, SweepLimits, advance_clock, in_range, sweep_is_due
 
 
@@ -31,15 +33,12 @@ cdef struct Tables:
     double next_P, next_B  # ... and after it
 
 
-cdef inline str defect(const Tables* rule):
+cdef inline str begin(Tables* rule, bint running):
     if not rule.clock.scale > 0.0:
         return f"fields: scale must be positive, got {rule.clock.scale}"
-    return None
-
-
-cdef inline void prepare(Tables* rule) noexcept nogil:
     rule.clock.inverse = 1.0 / rule.clock.scale
     rule.P, rule.B = rule.clock.scale, rule.clock.shift
+    return None
 
 
 cdef inline bint full(const Tables* rule) noexcept nogil:
@@ -84,8 +83,10 @@ cdef inline bint advance(
     return True
 
 
-cdef inline void move(const Tables* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
-    cdef Lanes w = kept[0]
+cdef inline void move(
+    const Tables* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
+) noexcept nogil:
+    cdef Lanes g = both(nonzero(move), move * x), w = kept[0]
     if rule.shrink_first != 0.0:
         w = caught_up(w, broadcast(rule.P), broadcast(rule.B), rule.next_P, rule.next_B)
         cell[0], cell[1] = w - g, broadcast(rule.now)
@@ -94,7 +95,9 @@ cdef inline void move(const Tables* rule, Lanes* cell, const Lanes* kept, Lanes 
         cell[0], cell[1] = w - g, broadcast(rule.now - 1.0)
 
 
-cdef inline bint finish(Tables* rule, double move, const SweepLimits* limits) noexcept nogil:
+cdef inline bint finish(
+    Tables* rule, double move, double rate, double pull, const SweepLimits* limits
+) noexcept nogil:
     rule.intercept -= move
     rule.P, rule.B = rule.next_P, rule.next_B
     return sweep_is_due(&rule.clock, limits, rule.work)

@@ -11,6 +11,7 @@
 # Property: equal to lazynet.reference.truncated_gradient.DenseTruncatedGradient after every step
 # (tests/exact/test_lazy_equals_dense.py).
 from ..lanes cimport Lanes, absolute, broadcast, exceeds, soft, where
+from .motion cimport SweepLimits
 
 
 cdef struct Truncated:
@@ -18,7 +19,7 @@ cdef struct Truncated:
     double gravity, intercept  # fields
 
 
-cdef inline str defect(const Truncated* rule):
+cdef inline str begin(Truncated* rule, bint running):
     if rule.threshold >= 0.0:
         return None
     return f"threshold must not be negative, got {rule.threshold}"
@@ -31,15 +32,15 @@ cdef inline Lanes load(const Truncated* rule, const Lanes* cell, Lanes* kept) no
 
 
 cdef inline void move(
-    const Truncated* rule, Lanes* cell, const Lanes* kept, Lanes g
+    const Truncated* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
 ) noexcept nogil:
-    cell[0], cell[1] = kept[0] - g, broadcast(rule.gravity)
+    cell[0], cell[1] = kept[0] - move * x, broadcast(rule.gravity)
 
 
 cdef inline bint finish(
-    Truncated* rule, double move, double pull, double largest_cushion
+    Truncated* rule, double move, double rate, double pull, const SweepLimits* limits
 ) noexcept nogil:
     rule.intercept -= move
     rule.gravity += pull
     # Beside a large sum the difference of two stamps loses its digits.
-    return rule.gravity > largest_cushion
+    return rule.gravity > limits.largest_cushion

@@ -8,14 +8,14 @@ import numpy as np
 
 import lazynet.kernels
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.kernels import dual, outputs, stabilised
+from lazynet.kernels import dual, many_outputs, stabilised, table
 from lazynet.kernels.arrays import Held
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.gram import Gram
+from lazynet.kernels.many_outputs import OutputBlock
 from lazynet.kernels.newton import NewtonColumns
-from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 from lazynet.kernels.working_set import WorkingSet
 
@@ -24,16 +24,16 @@ ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 CLOCKS = ("clock", "averaged clock")
 KINDS = sorted([*CLOCKS, "tables", *(row.engine.kind for row in ENGINES)])
 #: The kinds of cells of several outputs: those of rules with cells of their own, and all.
-RULES = ("adagrad", "ftrl", "rda")
+RULES = tuple(name for name, row in table.RULES.items() if row.lanes and not row.on_clock)
 WIDE_KINDS = ("clock", "averaged clock", "groups", *RULES)
 #: The forms of targets, and where the rates and shrinks of a run on the clock come from.
 FORMS = ("labels", "several labels", "numbers", "shared")
 RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an average", "groups")
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
-    "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
-    "outputs.numbers": WIDE_KINDS, "outputs.OutputBlock": WIDE_KINDS, "steps.OutputTargets": FORMS,
-    "outputs.run": (*RULES, *RUNS),
+    "one_output.sweep": ("adagrad",), "one_output.retune": ("adagrad",),
+    "many_outputs.numbers": WIDE_KINDS, "many_outputs.OutputBlock": WIDE_KINDS,
+    "steps.OutputTargets": FORMS, "many_outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
 #: Numbers that are seldom a place in an array.
 ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
@@ -58,13 +58,13 @@ CLASSES = {
 def kernel_functions():
     """Every function, class and method that the kernels offer, by name.
 
-    A function of several kinds of cells is listed once for every kind, as ``cells.run rda``, and
-    what ``VARIANTS`` names once for every variant.
+    A function of several kinds is listed once for every kind, as ``one_output.run rda``, and what
+    ``VARIANTS`` names once for every variant.
     """
     found = {}
     for module in pkgutil.iter_modules(lazynet.kernels.__path__):
         # Vector units may be missing on this machine; text is no array, and has tests of its own.
-        if "_v" in module.name or module.name == "text":
+        if "_v" in module.name or module.name in ("text", "table"):
             continue
         kernel = importlib.import_module(f"lazynet.kernels.{module.name}")
         for name, offered in vars(kernel).items():
@@ -142,7 +142,7 @@ class Sizes:
     @property
     def width(self):
         """The number of outputs, filled up to whole cache lines."""
-        line = outputs.LINE_BYTES // (4 if self.narrow else 8)
+        line = many_outputs.LINE_BYTES // (4 if self.narrow else 8)
         return -(-self.n_outputs // line) * line
 
 

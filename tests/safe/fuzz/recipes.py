@@ -8,18 +8,18 @@ import inspect
 
 import numpy as np
 
-from lazynet.engines.clock import tuning_of
-from lazynet.kernels import cells, dekel, moments, outputs
+from lazynet.kernels import dekel, many_outputs, moments, one_output, table
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import SIZE_KINDS, Examples
 from lazynet.kernels.gram import Gram
+from lazynet.kernels.many_outputs import OutputBlock
 from lazynet.kernels.newton import NewtonColumns
-from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 from lazynet.kernels.working_set import WorkingSet
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
+from lazynet.training.tuning import tuning_of
 from safe.fuzz.offered import (
     CLASSES,
     CLOCKS,
@@ -136,7 +136,7 @@ class Parts(Sizes):
         return self.of_block
 
     def block_cells(self):
-        shape = self.d, self.width * outputs.numbers(self.of_block)
+        shape = self.d, self.width * many_outputs.numbers(self.of_block)
         numbers = self.random.uniform(0.0, 2.0, shape) * self.below(0, 2)
         return self.place(numbers.astype(np.float32 if self.narrow else np.float64))
 
@@ -144,7 +144,9 @@ class Parts(Sizes):
         """A block of the variant of the function, or of one of these kinds."""
         if kinds:
             self.kind = str(self.one_of(*kinds))
-        block = OutputBlock(**self.arguments("outputs.OutputBlock", CLASSES[OutputBlock].split()))
+        block = OutputBlock(
+            **self.arguments("many_outputs.OutputBlock", CLASSES[OutputBlock].split())
+        )
         block.at_level(self.below(-1, 4))
         return block
 
@@ -181,7 +183,7 @@ class Parts(Sizes):
         """Settings of every output, whose rates follow the rows or do not."""
         if self.of_block not in RULES:
             return None
-        names = cells.constants(self.of_block)
+        names = table.RULES[self.of_block].constants
         settings = self.random.uniform(0.01, 2.0, (self.width, len(names)))
         if self.flag():  # these settings say that the rates follow the rows
             follow = [name == "follows" or name.startswith("free") for name in names]
@@ -191,31 +193,31 @@ class Parts(Sizes):
     def fields_of_outputs(self):
         if self.of_block not in RULES:
             return None
-        shape = self.width, len(cells.fields(self.of_block))
+        shape = self.width, len(table.RULES[self.of_block].fields)
         return self.full(shape, self.one_of(0.0, 5.0))
 
     def clocks(self):
         """Clocks at their start: one for all outputs, or one for each."""
         named, free = self.kind in RUNS, self.of_block == "clock" and self.flag()
         differs = self.kind in RUNS[1:3] if named else free
-        rows = np.zeros((outputs.CLOCK_ROWS, self.width if differs else 1))
+        rows = np.zeros((many_outputs.CLOCK_ROWS, self.width if differs else 1))
         rows[0] = 1.0
         return self.place(rows)
 
     def cell_fields(self):
         # A clock has a scale, which is positive.
         least = 1.0 if self.kind in ("tables", *CLOCKS) else 0.0
-        return self.full(len(cells.fields(self.kind)), self.one_of(least, 5.0))
+        return self.full(len(table.RULES[self.kind].fields), self.one_of(least, 5.0))
 
     def cells(self):
         """Cells of a kind, which nothing has been learned by or something has."""
-        shape = self.d, cells.numbers(self.kind)
+        shape = self.d, table.RULES[self.kind].numbers
         return self.full(shape) if self.flag() else self.reals(*shape, least=0.0)
 
     def memory(self):
         """What a kind of cells keeps beside them."""
         if self.kind in CLOCKS:
-            return self.full(cells.RATE_FIELDS)
+            return self.full(one_output.RATE_FIELDS)
         if self.kind == "tables":
             return self.full(2 * self.below(7, 30), 1.0)
         return self.reals(self.n) if self.kind == "saga" else None
@@ -256,16 +258,17 @@ DRAWN = {
     **PLAIN,
     # objects of the kernels
     "examples": lambda p: p.made(Examples), "steps": lambda p: p.made(Steps),
-    "task": lambda p: p.made(Task), "outputs.run.task": Parts.task, "cells.task": Parts.task,
+    "task": lambda p: p.made(Task), "many_outputs.run.task": Parts.task,
+    "one_output.task": Parts.task,
     "average": lambda p: p.made(Average),
-    "cells.average": lambda p: p.made(Average) if p.kind == "averaged clock" else None,
+    "one_output.average": lambda p: p.made(Average) if p.kind == "averaged clock" else None,
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
-    "outputs.run.targets": Parts.targets,
-    "outputs.read.block": lambda p: p.block("clock", "groups", *RULES),
-    "outputs.sweep.block": lambda p: p.block("clock", "groups", "adagrad"),
+    "many_outputs.run.targets": Parts.targets,
+    "many_outputs.read.block": lambda p: p.block("clock", "groups", *RULES),
+    "many_outputs.sweep.block": lambda p: p.block("clock", "groups", "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
     "steps.Steps.self": lambda p: p.made(Steps), "steps.Average.self": lambda p: p.made(Average),
-    "outputs.OutputBlock.self": lambda p: p.block(*WIDE_KINDS),
+    "many_outputs.OutputBlock.self": lambda p: p.block(*WIDE_KINDS),
     "newton.NewtonColumns.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "working_set.WorkingSet.self": Parts.working_set,
     "working_set.WorkingSet.join.self": lambda p: p.made(WorkingSet),
@@ -302,9 +305,9 @@ DRAWN = {
     "hessian": lambda p: p.place(np.eye(p.d) + 0.1),
     "gram.descend.slopes": lambda p: p.reals(p.d),
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
-    "cells.constants": lambda p: p.reals(len(cells.constants(p.kind)), least=0.01),
-    "cells.fields": Parts.cell_fields,
-    "cells.cells": Parts.cells, "memory": Parts.memory,
+    "one_output.constants": lambda p: p.reals(len(table.RULES[p.kind].constants), least=0.01),
+    "one_output.fields": Parts.cell_fields,
+    "one_output.cells": Parts.cells, "memory": Parts.memory,
     # moments of columns, and rows in units
     "moments.cells": lambda p: p.reals(p.d, moments.MOMENTS, least=0.0),
     "moments.add.order": lambda p: p.one_of(None, p.order()),
@@ -320,21 +323,22 @@ DRAWN = {
     "moments.standardised.columns": lambda p: p.full(
         p._length if p._means.any() else 0, 0, np.int32),
     # several outputs
-    "outputs.OutputBlock.kind": Parts.block_kind, "outputs.OutputBlock.cells": Parts.block_cells,
+    "many_outputs.OutputBlock.kind": Parts.block_kind,
+    "many_outputs.OutputBlock.cells": Parts.block_cells,
     "width": lambda p: p.width,
     "stamps": lambda p: p.full(p.d) if p.of_block == "adagrad" else None,
-    "outputs.OutputBlock.constants": Parts.constants_of_outputs,
-    "outputs.OutputBlock.fields": Parts.fields_of_outputs,
-    "outputs.OutputBlock.clocks": Parts.clocks,
-    "outputs.OutputBlock.rates": lambda p: p.full((p.n_outputs, cells.RATE_FIELDS)),
-    "outputs.read.out": lambda p: p.reals(p.d, p.n_outputs),
+    "many_outputs.OutputBlock.constants": Parts.constants_of_outputs,
+    "many_outputs.OutputBlock.fields": Parts.fields_of_outputs,
+    "many_outputs.OutputBlock.clocks": Parts.clocks,
+    "many_outputs.OutputBlock.rates": lambda p: p.full((p.n_outputs, one_output.RATE_FIELDS)),
+    "many_outputs.read.out": lambda p: p.reals(p.d, p.n_outputs),
     # Groups and averages only learn.
-    "outputs.run.learns": lambda p: p.kind in RUNS[3:] or p.flag(),
-    "own": lambda p: p.reals(outputs.OWN_ROWS, p.width),
+    "many_outputs.run.learns": lambda p: p.kind in RUNS[3:] or p.flag(),
+    "own": lambda p: p.reals(many_outputs.OWN_ROWS, p.width),
     "scalars": lambda p: p.place(np.array([0.0, p.one_of(0.0, 0.0, 1.0, 2.0)])),
     "losses": lambda p: p.full(p.n_outputs), "softmax": lambda p: p.softmax,
     "own_steps": lambda p: p.own_steps() if p.kind == "of own steps" else None,
-    "outputs.run.average": lambda p: p.made(Average) if p.kind == "with an average" else None,
+    "many_outputs.run.average": lambda p: p.made(Average) if p.kind == "with an average" else None,
     "strengths": lambda p: p.place(p.random.uniform(0.0, 0.1, (p.n_outputs, 3)))
         if p.kind == "of rates from the rows" else None,
 }  # fmt: skip
@@ -354,7 +358,7 @@ def names_held(given):
     """Names of the numbers among the settings and fields of a rule, which errors may name."""
     block = given.get("block")
     kind = block.kind if isinstance(block, OutputBlock) else given.get("kind")
-    return [*cells.constants(kind), *cells.fields(kind)] if str(kind) in KINDS else []
+    return [*table.RULES[kind].constants, *table.RULES[kind].fields] if str(kind) in KINDS else []
 
 
 def call(name, given):

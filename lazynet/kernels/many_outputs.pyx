@@ -2,9 +2,9 @@
 
 An output is one column of targets with the weights that predict it: a class against the rest, a
 label, a target of a regression.  The weights of one feature lie side by side, an entry per output,
-so that a step loads the feature once for all outputs; outputs_loops.pxd describes the loops.
+so that a step loads the feature once for all outputs; many_outputs_cells.pxd describes the loops.
 
-Here the arrays of a run are checked; the step loop is in online_outputs.pyx.  The kinds of weights
+Here the arrays of a run are checked; the step loop is in many_outputs_loop.pyx.  The kinds of weights
 are
 
     "clock"            one clock for all outputs that share the penalty and the rates, or a clock
@@ -13,14 +13,14 @@ are
     "groups"           FoBoS on one clock, with a penalty of the norm of every row of weights
                        (rules/groups.pxd)
     "rda", "ftrl", "adagrad"
-                       rules with cells of their own (cells.pyx).  A number of a rule exists once
+                       rules with cells of their own (one_output.pyx).  A number of a rule exists once
                        per output, and AdaGrad has one stamp for the row of a feature: a step
                        touches all of it.
 
 The steps of all outputs have the same rates and shrinks, or each output on a clock of its own has
 its own: given for every step, or computed from the rows (from_data.pxd).
 
-Property: see online_outputs.pyx; the weights of groups equal
+Property: see many_outputs_loop.pyx; the weights of groups equal
 lazynet.reference.outputs.DenseGroups after every step (tests/exact/test_groups.py).
 """
 
@@ -28,22 +28,23 @@ cimport cython
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .any_rule cimport (
-    CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, AnyRule, all_rules, begin_rule, end_rule,
-    follows_row_sizes,
-)
+from .any_rule cimport AnyRule, fill_rule, follows_row_sizes, save_fields
 from .arrays cimport Held, check_aligned, check_vector
-from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, LABELS, N_CLOCK_ROWS,
-    N_OWN_ROWS, N_SCALARS, N_STRENGTHS, OWN_INTERCEPT_SUM, RDA, SHIFT, WORK, OutputLoops,
-    OutputRule, Outputs,
-)
 from .examples cimport HIGHEST_LEVEL, Examples, has_row_sizes, table_at
 from .from_data cimport N_RATE_FIELDS
 from .losses cimport N_LOSSES
+from .many_outputs_loop cimport (
+    INTERCEPT, N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, OWN_INTERCEPT_SUM, SHIFT, WORK,
+    OutputLoops, Outputs,
+)
+from .many_outputs_rules cimport OutputRule
 from .rows cimport FINISHED, Status
+from .rule_codes cimport ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, GROUPS
 from .rules.motion cimport COUNTED, Past
 from .steps cimport Average, Steps, OutputTargets, Task, check_counts, chunk_of, greatest_width
+from .target_rows cimport LABELS
+
+from .table import RULES
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
@@ -52,9 +53,10 @@ INTERCEPT_ROW, INTERCEPT_SUM_ROW, WORK_SCALAR = INTERCEPT, OWN_INTERCEPT_SUM, WO
 
 # The number of a kind, and how many numbers a weight has.
 cdef dict KINDS = {
-    "clock": (<int> CLOCK, 1), "averaged clock": (<int> AVERAGED, 2), "rda": (<int> RDA, 1),
-    "ftrl": (<int> FTRL, 2), "adagrad": (<int> ADAGRAD, 2), "groups": (<int> GROUPS, 1),
+    name: (code, row.numbers_of_outputs)
+    for code, (name, row) in enumerate(RULES.items()) if row.lanes and row.fields
 }
+KINDS["groups"] = <int> GROUPS, 1
 
 
 def numbers(str kind not None):
@@ -79,7 +81,7 @@ cdef class OutputBlock:
     cdef Outputs outputs             # what is known of the block alone
     cdef const OutputLoops* loops
     cdef list held
-    cdef tuple layout                # the rule's entry in all_rules; None on the clock
+    cdef object row                  # of the rule in the table; None on the clock
     cdef OutputRule* rules
     cdef Held constants, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows
@@ -110,11 +112,11 @@ cdef class OutputBlock:
         if at.code == ADAGRAD:
             array = self.hold("stamps", stamps, (self.n_features,))
             at.stamps = <double*> array.begin
-        if at.code == ADAGRAD or at.code == FTRL or at.code == RDA:
-            self.layout = all_rules()[kind]
-            shape = width, len(self.layout[CONSTANT_NAMES])
+        if kind in RULES and not RULES[kind].on_clock:
+            self.row = RULES[kind]
+            shape = width, len(self.row.constants)
             self.constants = self.hold("constants", constants, shape)
-            self.fields = self.hold("fields", fields, (width, len(self.layout[FIELD_NAMES])))
+            self.fields = self.hold("fields", fields, (width, len(self.row.fields)))
             self.rules = <OutputRule*> calloc(<size_t> width, sizeof(OutputRule))
             if self.rules == NULL:
                 raise MemoryError(f"no memory for the rules of {width} outputs")
@@ -151,7 +153,7 @@ cdef class OutputBlock:
         # Groups are computed in double.
         narrow = self.outputs.narrow and self.outputs.code != GROUPS
         self.loops = <const OutputLoops*> table_at(
-            "online_outputs", &level, "_f32" if narrow else ""
+            "many_outputs_loop", &level, "_f32" if narrow else ""
         )
         return level
 
@@ -159,32 +161,36 @@ cdef class OutputBlock:
         """What a call is told of the block, with the rules as of now."""
         cdef Outputs at = self.outputs
         cdef Py_ssize_t k, n_constants, n_fields
+        cdef bint decays = False
         at.rates = NULL
-        if self.layout is None:
+        if self.row is None:
             return at
         n_constants, n_fields = self.constants.shape[1], self.fields.shape[1]
         at.rules = self.rules
         for k in range(self.width):
             try:
-                begin_rule(
-                    <AnyRule*> &self.rules[k], self.layout,
+                fill_rule(
+                    <AnyRule*> &self.rules[k], at.code, self.row,
                     <double*> self.constants.begin + k * n_constants,
                     <double*> self.fields.begin + k * n_fields, True,
                 )
             except ValueError as problem:
                 raise ValueError(f"output {k}: {problem}") from None
-            if at.code == ADAGRAD and self.rules[k].adagrad.l2 > 0.0:
-                at.decays = True
+            if at.code == ADAGRAD:
+                decays |= self.rules[k].adagrad.decays
+        if at.code == ADAGRAD:
+            for k in range(self.width):
+                self.rules[k].adagrad.some_decay = decays
         return at
 
     cdef int save_rules(self) except -1:
         """Write the fields as of now."""
         cdef Py_ssize_t k, n_fields
-        if self.layout is not None:
+        if self.row is not None:
             n_fields = self.fields.shape[1]
             for k in range(self.width):
-                end_rule(
-                    <AnyRule*> &self.rules[k], self.layout, <double*> self.fields.begin + k * n_fields
+                save_fields(
+                    <AnyRule*> &self.rules[k], self.row, <double*> self.fields.begin + k * n_fields
                 )
         return 0
 
@@ -291,12 +297,12 @@ def run(
     cdef Outputs at
     cdef Past past
     cdef list held = []
-    cdef bint on_clock = block.layout is None, follows
+    cdef bint on_clock = block.row is None, follows
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
     follows = learns and (
         task.tuning.in_use if on_clock
-        else follows_row_sizes(<AnyRule*> at.rules, block.layout[RULE_CODE])
+        else follows_row_sizes(<AnyRule*> at.rules, at.code)
     )
     if on_clock and learns:
         check_steps_on_clock(

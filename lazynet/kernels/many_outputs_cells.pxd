@@ -6,64 +6,16 @@
 # feature, because a step brings all of it current.  An output never reads the numbers of another
 # one, and every sum runs over the nonzeros in their order: an output has the same bits in any
 # company.
-from .chunk cimport Outputs
 from .lanes cimport (
     LANES_AT_ONCE, LANES_OF_LINE, WIDTH, Lanes, Real, any_nonzero, both, broadcast, lane_of,
     lanes_at, lanes_of_doubles, nonzero, put_doubles, put_lanes, where,
 )
+from .many_outputs_loop cimport Outputs
+from .many_outputs_rules cimport RuleLanes, load, move_cells, numbers
 from .rows cimport OwnRow, prefetch_to_write
-from .rules cimport adagrad, clock, ftrl, rda
+from .rules cimport adagrad, averaged
 from .rules.adagrad cimport AdaGradLanes
-from .rules.clock cimport AveragedLanes, ClockRuleLanes, FreelyAveragedLanes
-from .rules.ftrl cimport FtrlLanes
-from .rules.rda cimport RdaLanes
-
-ctypedef fused Rule:
-    ClockRuleLanes
-    AveragedLanes
-    FreelyAveragedLanes
-    RdaLanes
-    FtrlLanes
-    AdaGradLanes
-
-
-cdef inline int numbers(const Rule* rule) noexcept nogil:
-    """Of a weight."""
-    return 1 if Rule is ClockRuleLanes or Rule is RdaLanes else 2
-
-
-cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
-    """The weights in some cells as of now, without the factor of each output."""
-    if Rule is ClockRuleLanes:
-        return clock.load(rule, cell, kept)
-    elif Rule is AveragedLanes:
-        return clock.load_averaged(&rule.clock_rule, cell, kept)
-    elif Rule is FreelyAveragedLanes:
-        return clock.load_freely_averaged(&rule.clock_rule, cell, kept)
-    elif Rule is RdaLanes:
-        return rda.load(rule, cell, kept)
-    elif Rule is FtrlLanes:
-        return ftrl.load(rule, cell, kept)
-    else:
-        return adagrad.load(rule, cell, kept)
-
-
-cdef inline void move_cells(
-    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
-) noexcept nogil:
-    """Some cells after a move along x."""
-    if Rule is ClockRuleLanes:
-        clock.move(rule, cell, kept, move * x)
-    elif Rule is AveragedLanes:
-        clock.move_averaged(&rule.clock_rule, cell, kept, move * x)
-    elif Rule is FreelyAveragedLanes:
-        clock.move_freely_averaged(&rule.clock_rule, cell, kept, move * x)
-    elif Rule is RdaLanes:
-        rda.move(rule, cell, kept, move * x)
-    elif Rule is FtrlLanes:
-        ftrl.move(rule, cell, kept, move * x)
-    else:
-        adagrad.move(rule, cell, kept, x, move)
+from .rules.averaged cimport AveragedLanes
 
 # --- cells ----------------------------------------------------------------------------------------
 
@@ -73,7 +25,7 @@ cdef inline Real* row_of_weights(const Outputs* at, Py_ssize_t feature) noexcept
 
 
 cdef inline void gather_cell(
-    const Rule* rule, const Real* place, Py_ssize_t width, Lanes* cell
+    const RuleLanes* rule, const Real* place, Py_ssize_t width, Lanes* cell
 ) noexcept nogil:
     cell[0] = lanes_at(place)
     if numbers(rule) > 1:
@@ -81,12 +33,12 @@ cdef inline void gather_cell(
 
 
 cdef inline Lanes load_at(
-    const Rule* rule, Real* place, Py_ssize_t width, double missed
+    const RuleLanes* rule, Real* place, Py_ssize_t width, double missed
 ) noexcept nogil:
     """The weights as of now; AdaGrad's after so many missed shrinks."""
     cdef Lanes[4] cell, kept
     gather_cell(rule, place, width, cell)
-    if Rule is AdaGradLanes:
+    if RuleLanes is AdaGradLanes:
         if not missed > 0.0:
             return cell[0]
         cell[2] = adagrad.decay_of(rule, adagrad.rate_at(rule, cell[1]))
@@ -95,17 +47,17 @@ cdef inline Lanes load_at(
 
 
 cdef inline double missed_by(
-    const Rule* rule, const Outputs* at, Py_ssize_t feature
+    const RuleLanes* rule, const Outputs* at, Py_ssize_t feature
 ) noexcept nogil:
     """The shrinks that the row of a feature has missed."""
-    if Rule is AdaGradLanes:
+    if RuleLanes is AdaGradLanes:
         return at.rules[0].adagrad.steps - at.stamps[feature]
     else:
         return 0.0
 
 
 cdef inline void fetch(
-    const Rule* rule, const Outputs* at, const OwnRow* next, Py_ssize_t i, Py_ssize_t k,
+    const RuleLanes* rule, const Outputs* at, const OwnRow* next, Py_ssize_t i, Py_ssize_t k,
     int n_lanes, bint updating
 ) noexcept nogil:
     """Fetch a part of the i-th row of weights of the row of X that is next.
@@ -128,14 +80,14 @@ cdef inline void fetch(
 
 
 cdef inline void predict_some(
-    const Rule* given, const Outputs* outputs, const OwnRow* given_row, const OwnRow* given_next,
+    const RuleLanes* given, const Outputs* outputs, const OwnRow* given_row, const OwnRow* given_next,
     Py_ssize_t k, int n_lanes, double* out
 ) noexcept nogil:
     """out <- the sums x_j w_j of the outputs from the k-th on, in some Lanes."""
     # Copies, which stay in registers: what is stored might else change them.
     cdef Outputs at = outputs[0]
     cdef OwnRow row = given_row[0], next = given_next[0]
-    cdef Rule[LANES_AT_ONCE] rules
+    cdef RuleLanes[LANES_AT_ONCE] rules
     cdef Lanes[LANES_AT_ONCE] sums
     cdef Lanes w
     cdef Real* place
@@ -150,7 +102,7 @@ cdef inline void predict_some(
         missed = missed_by(given, &at, row.columns[i])
         for part in range(n_lanes):
             w = load_at(&rules[part], place + part * WIDTH, at.width, missed)
-            if Rule is AdaGradLanes:
+            if RuleLanes is AdaGradLanes:
                 put_lanes(place + part * WIDTH, w)  # the stamp of the row will be that of this step
             sums[part] = sums[part] + broadcast(row.values[i]) * w
     for part in range(n_lanes):
@@ -158,7 +110,7 @@ cdef inline void predict_some(
 
 
 cdef inline void predict_by(
-    const Rule* rules, const Outputs* at, const OwnRow* row, const OwnRow* next, double* out
+    const RuleLanes* rules, const Outputs* at, const OwnRow* row, const OwnRow* next, double* out
 ) noexcept nogil:
     """out <- the sums x_j w_j of every output; AdaGrad's weights are brought current."""
     cdef Py_ssize_t k = 0, i
@@ -167,7 +119,7 @@ cdef inline void predict_by(
         k += LANES_AT_ONCE * WIDTH
     if k < at.width:
         predict_some(rules, at, row, next, k, LANES_OF_LINE, out)
-    if Rule is AdaGradLanes:
+    if RuleLanes is AdaGradLanes:
         for i in range(row.length):
             at.stamps[row.columns[i]] = at.rules[0].adagrad.steps
 
@@ -175,14 +127,14 @@ cdef inline void predict_by(
 
 
 cdef inline void move_at(
-    const Rule* rule, Real* place, const Outputs* at, Lanes x, Lanes move, clock.Vanished* vanished
+    const RuleLanes* rule, Real* place, const Outputs* at, Lanes x, Lanes move, averaged.Vanished* vanished
 ) noexcept nogil:
     """The move of the outputs that move."""
     cdef Lanes[4] cell, kept, moved
     cdef Lanes moving = nonzero(move)
     cdef int lane
     gather_cell(rule, place, at.width, cell)
-    if Rule is AdaGradLanes:
+    if RuleLanes is AdaGradLanes:
         kept[0], kept[1] = cell[0], cell[1]  # the prediction has brought the weights current
     else:
         load(rule, cell, kept)
@@ -190,23 +142,23 @@ cdef inline void move_at(
     put_lanes(place, where(moving, moved[0], cell[0]))
     if numbers(rule) > 1:
         put_lanes(place + at.width, where(moving, moved[1], cell[1]))
-    if Rule is AveragedLanes:
+    if RuleLanes is AveragedLanes:
         kept[0] = both(moving, kept[0])
-        if clock.some_vanished(&rule.clock_rule, kept):
+        if averaged.some_vanished(rule, kept):
             for lane in range(WIDTH):
-                clock.collect_vanished(
+                averaged.collect_vanished(
                     lane_of(rule.clock_rule.clock.shift, lane), at.past, place + lane,
                     lane_of(kept[0], lane), lane_of(kept[1], lane), vanished,
                 )
 
 
 cdef inline void update_some(
-    const Rule* given, const Outputs* outputs, const OwnRow* given_row, const OwnRow* given_next,
-    Py_ssize_t k, int n_lanes, const double* moves, clock.Vanished* vanished
+    const RuleLanes* given, const Outputs* outputs, const OwnRow* given_row, const OwnRow* given_next,
+    Py_ssize_t k, int n_lanes, const double* moves, averaged.Vanished* vanished
 ) noexcept nogil:
     cdef Outputs at = outputs[0]
     cdef OwnRow row = given_row[0], next = given_next[0]
-    cdef Rule[LANES_AT_ONCE] rules
+    cdef RuleLanes[LANES_AT_ONCE] rules
     cdef Lanes[LANES_AT_ONCE] move
     cdef Real* place
     cdef Py_ssize_t i
@@ -231,10 +183,10 @@ cdef inline void update_some(
 
 
 cdef inline void update_by(
-    const Rule* rules, const Outputs* at, const OwnRow* row, const OwnRow* next, const double* moves
+    const RuleLanes* rules, const Outputs* at, const OwnRow* row, const OwnRow* next, const double* moves
 ) noexcept nogil:
     """Output k moves by moves_k along the row."""
-    cdef clock.Vanished vanished  # weights of an average
+    cdef averaged.Vanished vanished  # weights of an average
     cdef Py_ssize_t k = 0
     vanished.n, vanished.apart = 0, at.width
     while k + LANES_AT_ONCE * WIDTH <= at.width:
@@ -242,15 +194,15 @@ cdef inline void update_by(
         k += LANES_AT_ONCE * WIDTH
     if k < at.width:
         update_some(rules, at, row, next, k, LANES_OF_LINE, moves, &vanished)
-    if Rule is AveragedLanes:
+    if RuleLanes is AveragedLanes:
         if vanished.n > 0:
-            clock.bury(at.past, &vanished)
+            averaged.bury(at.past, &vanished)
 
 # --- all weights ----------------------------------------------------------------------------------
 
 
 cdef inline void read_by(
-    const Rule* rules, const Outputs* at, Py_ssize_t feature, const double* factors, double* out
+    const RuleLanes* rules, const Outputs* at, Py_ssize_t feature, const double* factors, double* out
 ) noexcept nogil:
     """out <- the weights of a feature as of now, of every output."""
     cdef Real* place = row_of_weights(at, feature)

@@ -1,12 +1,12 @@
-"""The step loop of several outputs: the rules of online.pyx, with outputs side by side.
+"""The step loop of several outputs: the rules of one_output_loop.pyx, with outputs side by side.
 
-A step computes, for every output, what the step of a single output computes; outputs_loops.pxd has
-the loops over the weights.  What exists once per output (predictions, slopes, clocks, the numbers
+A step computes, for every output, what the step of a single output computes; many_outputs_cells.pxd
+has the loops over the weights.  What exists once per output (predictions, slopes, clocks, the numbers
 of a rule) is double.
 
 This module is compiled for cells in float64 and for cells in float32, and each once per level of
-vector units (setup.py); every level gives the same bits.  outputs.pyx checks the arrays and calls
-its functions by address.
+vector units (setup.py); every level gives the same bits.  many_outputs.pyx checks the arrays and
+calls its functions by address.
 
 Property: the weights of an output equal the weights of a model of this output alone after every
 step (tests/exact/test_lazy_equals_dense.py), and with the softmax those of
@@ -16,24 +16,22 @@ of steps, gives the same bits.
 
 from libc.stdint cimport uintptr_t
 
-from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE,
-    RDA, WORK, OutputLoops, Outputs, RuleCode, StepChunk, fetch_targets,
-)
-from .outputs_loops cimport Rule, predict_by, read_by, update_by
-from .outputs_steps cimport (
+from .chunk cimport HALF_DONE, NOTHING_DONE, StepChunk
+from .many_outputs_cells cimport predict_by, read_by, update_by
+from .many_outputs_rules cimport RuleLanes, finish_output, measure_outputs
+from .many_outputs_steps cimport (
     Run, average_is_due, begin, count_averages, count_row_of_step, end, find_moves, find_slopes,
-    finish, measure, see_row, show_clocks, show_rules, shrink,
+    see_row, show_clocks, show_rules, shrink,
 )
 from .rows cimport (
     AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, NEEDS_SWEEP, OwnRow, Status,
     all_finite, begin_walk, copy_row, next_row, row_at,
 )
+from .rule_codes cimport ADAGRAD
 from .rules cimport adagrad, groups
-from .rules.adagrad cimport AdaGradLanes
-from .rules.clock cimport AveragedLanes, ClockRuleLanes, FreelyAveragedLanes
-from .rules.ftrl cimport FtrlLanes
-from .rules.rda cimport RdaLanes
+from .rules.averaged cimport AveragedLanes
+from .rules.freely_averaged cimport FreelyAveragedLanes
+from .target_rows cimport fetch_targets
 
 # --- the loops over the weights, by the kind of the outputs --------------------------------------
 
@@ -45,14 +43,14 @@ cdef enum Operation:
 
 
 cdef void apply_by(
-    const Rule* rules, Run* run, Operation operation, const OwnRow* row, const OwnRow* next,
+    const RuleLanes* rules, Run* run, Operation operation, const OwnRow* row, const OwnRow* next,
     Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     if operation == PREDICT:
         predict_by(rules, run.at, row, next, numbers)
     elif operation == UPDATE:
         update_by(rules, run.at, row, next, numbers)
-    elif Rule is not AveragedLanes and Rule is not FreelyAveragedLanes:
+    elif RuleLanes is not AveragedLanes and RuleLanes is not FreelyAveragedLanes:
         read_by(rules, run.at, feature, run.factors, numbers)
 
 
@@ -68,26 +66,7 @@ cdef void apply_to_groups(
         groups.read_row(run.at, cells, feature, numbers)
 
 
-cdef void apply(
-    Run* run, Operation operation, const OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
-) noexcept nogil:
-    cdef RuleCode code = run.at.code
-    if code == CLOCK:
-        apply_by(<const ClockRuleLanes*> run.lanes, run, operation, row, next, feature, numbers)
-    elif code == AVERAGED:
-        apply_by(<const AveragedLanes*> run.lanes, run, operation, row, next, feature, numbers)
-    elif code == FREELY_AVERAGED:
-        apply_by(<const FreelyAveragedLanes*> run.lanes, run, operation, row, next, feature, numbers)
-    elif code == RDA:
-        apply_by(<const RdaLanes*> run.lanes, run, operation, row, next, feature, numbers)
-    elif code == FTRL:
-        apply_by(<const FtrlLanes*> run.lanes, run, operation, row, next, feature, numbers)
-    elif code == ADAGRAD:
-        apply_by(<const AdaGradLanes*> run.lanes, run, operation, row, next, feature, numbers)
-    elif run.at.narrow:
-        apply_to_groups(<float*> run.at.cells, run, operation, row, next, feature, numbers)
-    else:
-        apply_to_groups(<double*> run.at.cells, run, operation, row, next, feature, numbers)
+include "many_outputs_loop.pxi"
 
 
 cdef void predict(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
@@ -124,7 +103,8 @@ cdef inline void count_losses(Run* run) noexcept nogil:
 
 cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
-    if at.chunk.follows_row_sizes and measure(at, run.size):
+    cdef Py_ssize_t k
+    if at.chunk.follows_row_sizes and measure_outputs(at.rules, at.code, at.width, run.size):
         return NEEDS_SWEEP
     show_rules(run)
     predict(run, row, next)
@@ -132,7 +112,8 @@ cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexc
         if not (all_finite(run.predictions, at.n) and all_finite(run.slopes, at.n)):
             return OVERFLOWED
         update(run, row, next, run.slopes)
-        finish(at, run.slopes)
+        for k in range(at.width):
+            finish_output(&at.rules[k], at.code, run.slopes[k] if at.chunk.fit_intercept else 0.0)
     count_losses(run)
     return FINISHED
 

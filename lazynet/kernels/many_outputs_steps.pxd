@@ -5,26 +5,25 @@ from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from .chunk cimport (
-    ADAGRAD, FTRL, NOTHING_DONE, N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2,
-    OWN_LARGEST_RATE, PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs,
-    StepChunk, fill_targets, row_size,
-)
+from .chunk cimport NOTHING_DONE, ROW_COUNTED, StepChunk, row_size
 from .from_data cimport (
     N_RATE_FIELDS, RateState, Proposal, Tuning, accept, count_row, load_rates,
     propose, save_rates,
 )
-from .lanes cimport WIDTH, Lanes, broadcast, lanes_of_doubles
+from .lanes cimport WIDTH, broadcast, lanes_of_doubles
 from .losses cimport LOG_LOSS, log_slopes, loss_with_slope, softmax_slopes
+from .many_outputs_loop cimport (
+    N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2, OWN_LARGEST_RATE, PENDING, SCALE, SCALE_LOW,
+    SHIFT, SHIFT_LOW, WORK, Outputs,
+)
+from .many_outputs_rules cimport show_outputs
 from .rows cimport FINISHED, OUT_OF_RANGE, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk
-from .rules cimport adagrad, ftrl, rda
-from .rules.adagrad cimport AdaGradLanes
+from .rule_codes cimport ADAGRAD
 from .rules.clock cimport ClockRuleLanes
-from .rules.ftrl cimport FtrlLanes
 from .rules.motion cimport (
     Clock, SweepLimits, add_to, count_iterate, decay_scale, past_is_due, push_shift,
 )
-from .rules.rda cimport RdaLanes
+from .target_rows cimport fill_targets
 
 
 # What a call needs beside its chunk.  The arrays have an entry per output.
@@ -109,21 +108,14 @@ cdef inline void end(Run* run) noexcept nogil:
 cdef inline void show_rules(Run* run) noexcept nogil:
     """What a step reads of the rules with cells of their own, as of now."""
     cdef Outputs* at = run.at
-    cdef bint adds = at.chunk.fit_intercept or not at.learns
     cdef Py_ssize_t k
-    for k in range(at.width):
-        run.factors[k] = 1.0
-        if at.code == RDA:
-            rda.show(&at.rules[k].rda, <RdaLanes*> run.lanes + k // WIDTH, k % WIDTH)
-            run.factors[k], run.intercepts[k] = at.rules[k].rda.factor, at.rules[k].rda.intercept
-        elif at.code == FTRL:
-            ftrl.show(&at.rules[k].ftrl, <FtrlLanes*> run.lanes + k // WIDTH, k % WIDTH)
-            run.intercepts[k] = at.rules[k].ftrl.intercept
-        elif at.code == ADAGRAD:
+    if at.code == ADAGRAD:
+        for k in range(at.width):
             at.rules[k].adagrad.first = at.rules[k].adagrad.initial * run.importance
-            adagrad.show(&at.rules[k].adagrad, <AdaGradLanes*> run.lanes + k // WIDTH, k % WIDTH, at.decays)
-            run.intercepts[k] = at.rules[k].adagrad.intercept
-        run.intercepts[k] = run.intercepts[k] if adds else 0.0
+    show_outputs(at.rules, at.code, at.width, run.lanes, run.factors, run.intercepts)
+    if at.learns and not at.chunk.fit_intercept:
+        for k in range(at.width):
+            run.intercepts[k] = 0.0
 
 
 cdef inline void show_clocks(Run* run) noexcept nogil:
@@ -145,38 +137,12 @@ cdef inline void show_clocks(Run* run) noexcept nogil:
         run.intercepts[k] = at.own[k]
 
 
-cdef inline bint measure(Outputs* at, double size) noexcept nogil:
-    """Count the size of a row; whether all weights must be brought current before its step."""
-    cdef bint asks = False
-    cdef Py_ssize_t k
-    for k in range(at.width):
-        if at.code == RDA:
-            asks |= rda.measure(&at.rules[k].rda, size)
-        elif at.code == FTRL:
-            asks |= ftrl.measure(&at.rules[k].ftrl, size)
-        elif at.code == ADAGRAD:
-            asks |= adagrad.measure(&at.rules[k].adagrad, size)
-    return asks
-
-
-cdef inline void finish(Outputs* at, const double* slopes) noexcept nogil:
-    """The motion of all weights at the end of a step."""
-    cdef double move
-    cdef Py_ssize_t k
-    for k in range(at.width):
-        move = slopes[k] if at.chunk.fit_intercept else 0.0
-        if at.code == RDA:
-            rda.finish(&at.rules[k].rda, move)
-        elif at.code == FTRL:
-            ftrl.finish(&at.rules[k].ftrl, move)
-        elif at.code == ADAGRAD:
-            adagrad.finish(&at.rules[k].adagrad, move)
-
-
 cdef inline void see_row(Run* run, const OwnRow* row) noexcept nogil:
     """The importance and the targets of a row, and its size where rates follow the data."""
     cdef StepChunk* chunk = &run.at.chunk
-    run.label = fill_targets(run.at, row.number, run.targets, &run.n_visited)
+    run.label = fill_targets(
+        &run.at.targets, run.at.n, row.number, run.targets, &run.n_visited
+    )
     run.importance = chunk.importances[row.number] if chunk.importances != NULL else 1.0
     if chunk.follows_row_sizes:
         run.size = row_size(chunk, row)

@@ -2,7 +2,7 @@
 
 A rule keeps a cell per weight, from which the weight is computed when an example needs it.  What a
 kind of cell computes, with its paper and the property that ties it to the reference, is in its file
-in rules/; the step loop is that of online.pyx.
+in rules/; the step loops are in one_output_loop.pyx.
 
 State is plain arrays of float64: ``cells``, a row per weight; ``fields``, the scalars that change
 from step to step; ``constants``, the constants of the rule; and ``memory``, what some kinds keep
@@ -15,21 +15,22 @@ beside the cells:
 An averaged clock also has an ``Average`` (steps.pyx).
 """
 
-from .any_rule cimport (
-    CELL_NUMBERS, CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, SAGA, TABLES, AnyRule, all_rules,
-    begin_rule, end_rule, follows_row_sizes,
-)
+from .any_rule cimport AnyRule, fill_rule, follows_row_sizes, intercept_of, save_fields
 from .arrays cimport check_cells, check_vector
-from .chunk cimport AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, RDA, Loops, StepChunk
+from .chunk cimport StepChunk
 from .examples cimport Examples, check_runnable, has_row_sizes, highest_table
 from .from_data cimport (
     LAST_RATE, LOADED, LOWERINGS, N_RATE_FIELDS, ROWS_SEEN, STALLS, load_rates, save_rates,
 )
+from .one_output_loop cimport Loops
 from .rows cimport FINISHED, Status
+from .rule_codes cimport AVERAGED, CLOCK, FREELY_AVERAGED, SAGA, TABLES
 from .rules cimport adagrad
 from .rules.clock cimport ClockRule
 from .rules.motion cimport COUNTED
 from .steps cimport Average, Steps, Task, check_counts, chunk_of
+
+from .table import RULES
 
 RATE_FIELDS = N_RATE_FIELDS
 LAST_RATE_FIELD = LAST_RATE
@@ -39,38 +40,29 @@ ROWS_SEEN_FIELD = ROWS_SEEN
 STALLS_FIELD = STALLS
 
 
-cdef dict KINDS = all_rules()
+# The number and the row of every kind.
+cdef dict KINDS = {
+    name: (code, row) for code, (name, row) in enumerate(RULES.items()) if row.fields
+}
 
 
-cdef tuple layout_of(str kind):
+cdef object row_of(str kind):
+    """The row of the table."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
-    return KINDS[kind]
-
-
-def numbers(str kind not None):
-    """How many numbers a cell has."""
-    return layout_of(kind)[CELL_NUMBERS]
-
-
-def fields(str kind not None):
-    """The names of the scalars that change from step to step, in order."""
-    return layout_of(kind)[FIELD_NAMES]
-
-
-def constants(str kind not None):
-    """The names of the constants of the rule, in order."""
-    return layout_of(kind)[CONSTANT_NAMES]
+    return KINDS[kind][1]
 
 
 cdef int begin(
-    AnyRule* rule, tuple layout, const double[::1] constants, const double[::1] fields, bint running
+    AnyRule* rule, str kind, const double[::1] constants, const double[::1] fields, bint running
 ) except -1:
     """Fill in the rule as of now; returns its number."""
-    check_vector("constants", constants, len(layout[CONSTANT_NAMES]))
-    check_vector("fields", fields, len(layout[FIELD_NAMES]))
-    begin_rule(rule, layout, &constants[0] if constants.shape[0] else NULL, &fields[0], running)
-    return layout[RULE_CODE]
+    cdef object row = row_of(kind)
+    cdef int code = KINDS[kind][0]
+    check_vector("constants", constants, len(row.constants))
+    check_vector("fields", fields, len(row.fields))
+    fill_rule(rule, code, row, &constants[0] if constants.shape[0] else NULL, &fields[0], running)
+    return code
 
 
 cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except? NULL:
@@ -129,16 +121,16 @@ def run(
     Average average=None,            # IN/OUT: the past of an averaged clock
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef tuple layout = layout_of(kind)
+    cdef object row = row_of(kind)
     cdef Status status
     cdef AnyRule rule
     cdef StepChunk at
     cdef int code
     if (average is None) == (kind == "averaged clock"):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
-    check_cells(cells, examples.csr.n_columns, layout[CELL_NUMBERS])
+    check_cells(cells, examples.csr.n_columns, row.numbers)
     check_runnable(examples, task.loss)
-    code = begin(&rule, layout, constants, fields, True)
+    code = begin(&rule, kind, constants, fields, True)
     take_memory(&rule, code, examples, task, memory)
     if not 0 <= first < steps.order.shape[0]:
         return <int> FINISHED, steps.order.shape[0]
@@ -153,8 +145,8 @@ def run(
         if not task.has_pull and rule.clock.clock.shift == 0.0:
             code = FREELY_AVERAGED
     with nogil:
-        status = examples.loops.run_or_read(code, &rule, &at, NULL, 0, NULL)
-    end_rule(&rule, layout, &fields[0])
+        status = examples.loops.run(code, &rule, &at)
+    save_fields(&rule, row, &fields[0])
     if task.tuning.in_use and code in (CLOCK, AVERAGED, FREELY_AVERAGED):
         save_rates(&rule.clock.state, &memory[0])
     if average is not None:
@@ -169,17 +161,17 @@ def sweep(
     const double[::1] constants not None,
 ):
     """Bring every weight current, and change the scale of the rates if that is due."""
-    cdef tuple layout = layout_of(kind)
+    cdef object row = row_of(kind)
     cdef AnyRule rule
-    cdef const Loops* loops = <const Loops*> highest_table("online")
+    cdef const Loops* loops = <const Loops*> highest_table("one_output_loop")
     if kind != "adagrad":
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
-    check_cells(cells, cells.shape[0], layout[CELL_NUMBERS])
-    begin(&rule, layout, constants, fields, False)
+    check_cells(cells, cells.shape[0], row.numbers)
+    begin(&rule, kind, constants, fields, False)
     with nogil:
         if cells.shape[0]:
             loops.renew(&rule, &cells[0, 0], cells.shape[0])
-    end_rule(&rule, layout, &fields[0])
+    save_fields(&rule, row, &fields[0])
 
 
 def read(
@@ -191,32 +183,27 @@ def read(
     double[::1] memory=None,       # of tables
 ):
     """weights <- the weights as of now."""
-    cdef tuple layout = layout_of(kind)
+    cdef object row = row_of(kind)
     cdef AnyRule rule
-    cdef const Loops* loops = <const Loops*> highest_table("online")
+    cdef const Loops* loops = <const Loops*> highest_table("one_output_loop")
     cdef int code
-    check_cells(cells, cells.shape[0], layout[CELL_NUMBERS])
+    check_cells(cells, cells.shape[0], row.numbers)
     check_vector("weights", weights, cells.shape[0])
-    code = begin(&rule, layout, constants, fields, False)
+    code = begin(&rule, kind, constants, fields, False)
     if code == TABLES:
         take_entries(&rule, memory)
     with nogil:
         if cells.shape[0]:
-            loops.run_or_read(code, &rule, NULL, &cells[0, 0], cells.shape[0], &weights[0])
+            loops.read(code, &rule, &cells[0, 0], cells.shape[0], &weights[0])
 
 
 def intercept(
     str kind not None, const double[::1] fields not None, const double[::1] constants not None
 ):
     """The intercept as of now."""
-    cdef tuple layout = layout_of(kind)
     cdef AnyRule rule
-    cdef int code = begin(&rule, layout, constants, fields, False)
-    if code == RDA:
-        return rule.rda.intercept
-    if code == FTRL:
-        return rule.ftrl.intercept
-    return fields[layout[FIELD_NAMES].index("intercept")]
+    cdef int code = begin(&rule, kind, constants, fields, False)
+    return intercept_of(&rule, code)
 
 
 def retune(
@@ -226,13 +213,13 @@ def retune(
     const double[::1] constants not None,
 ):
     """Recompute what every cell of AdaGrad caches of the constants."""
-    cdef tuple layout = layout_of(kind)
+    cdef object row = row_of(kind)
     cdef AnyRule rule
     cdef Py_ssize_t j
     if kind != "adagrad":
         raise ValueError(f"kind must be one whose cells depend on the constants, got {kind!r}")
-    check_cells(cells, cells.shape[0], layout[CELL_NUMBERS])
-    begin(&rule, layout, constants, fields, False)
+    check_cells(cells, cells.shape[0], row.numbers)
+    begin(&rule, kind, constants, fields, False)
     with nogil:
         for j in range(cells.shape[0]):
             cells[j, 2] = adagrad.decay_at(&rule.adagrad, cells[j, 1])
