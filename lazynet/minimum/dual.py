@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
-from lazynet.kernels import dual as kernel
+from lazynet.kernels import dual as dual_steps
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.screening import Compact
@@ -86,7 +86,7 @@ class DualAscent:
         self.kappa, self.kappa_intercept = kappa, kappa_intercept
         self.z, self.centre = np.zeros(mean.n_columns), np.zeros(mean.n_columns)
         self.duals = np.zeros(mean.n_rows)
-        self.fields = np.zeros(kernel.DUAL_FIELDS)
+        self.fields = np.zeros(dual_steps.DUAL_FIELDS)
         self.intercept_centre = 0.0
 
     @property
@@ -101,19 +101,19 @@ class DualAscent:
     @property
     def intercept(self) -> float:
         """The present intercept."""
-        return float(self.fields[kernel.INTERCEPT_Z_FIELD]) * self._intercept_scale
+        return float(self.fields[dual_steps.INTERCEPT_Z_FIELD]) * self._intercept_scale
 
     def weights(self) -> Vector:
         """The present weights."""
         out = np.empty_like(self.z)
-        kernel.weights_of(self.z, self.penalty.l1, self.scale, out)
+        dual_steps.weights_of(self.z, self.penalty.l1, self.scale, out)
         return out
 
     def take(self, order: NDArray[np.int64]) -> None:
         """Take a step on each row that ``order`` lists."""
         mean = self.mean
         take_until_done(
-            lambda first: kernel.run(
+            lambda first: dual_steps.run(
                 mean.examples,
                 order,
                 mean.loss.code,
@@ -141,13 +141,13 @@ class DualAscent:
         self.duals[:] = duals
         self.z[:] = self.mean.correlations(duals) + self.kappa * weights
         balance = self.mean.share * self.mean.sum_of(duals)
-        self.fields[kernel.INTERCEPT_Z_FIELD] = balance + self.kappa_intercept * intercept
+        self.fields[dual_steps.INTERCEPT_Z_FIELD] = balance + self.kappa_intercept * intercept
 
     def progress(self) -> Progress:
         """The objective of the present weights, and the gaps; visits all rows once."""
         mean, l1, l2, kappa = self.mean, self.penalty.l1, self.penalty.l2, self.kappa
         weights, intercept = self.weights(), self.intercept
-        absolute, squared, moved, centred, largest, excess = kernel.sums(
+        absolute, squared, moved, centred, largest, excess = dual_steps.sums(
             self.z, self.centre, weights, kappa, l1
         )
         loss, _ = mean.value(mean.margins(weights), intercept)
@@ -168,7 +168,7 @@ class DualAscent:
         # An intercept without a penalty demands sum s_i a_i = 0.
         left_over = 0.0
         if mean.fit_intercept:
-            left_over = float(self.fields[kernel.INTERCEPT_Z_FIELD])
+            left_over = float(self.fields[dual_steps.INTERCEPT_Z_FIELD])
             left_over -= self.kappa_intercept * self.intercept_centre
         return Progress(
             weights,
@@ -183,8 +183,8 @@ class DualAscent:
         """Move the centre to the present weights and intercept; multiply kappa by ``factor``."""
         weights, intercept = self.weights(), self.intercept
         kappa, kappa_intercept = factor * self.kappa, factor * self.kappa_intercept
-        kernel.recentre(self.z, self.centre, weights, self.kappa, kappa)
-        self.fields[kernel.INTERCEPT_Z_FIELD] += (
+        dual_steps.recentre(self.z, self.centre, weights, self.kappa, kappa)
+        self.fields[dual_steps.INTERCEPT_Z_FIELD] += (
             kappa_intercept * intercept - self.kappa_intercept * self.intercept_centre
         )
         self.kappa, self.kappa_intercept = kappa, kappa_intercept

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from lazynet.data.weights import total_of
 from lazynet.engines.base import take_until_done
-from lazynet.kernels import sums as kernel
+from lazynet.kernels import sums as sums_of_rows
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import weight_sums
@@ -107,7 +107,7 @@ class MeanLoss:
             self.over_rows(lambda first: rows.margins(weights, out, first))
         else:
             self.over_rows(
-                lambda first: kernel.margins(self.examples, weights, out, first, compensated)
+                lambda first: sums_of_rows.margins(self.examples, weights, out, first, compensated)
             )
         return out
 
@@ -122,7 +122,7 @@ class MeanLoss:
         jump = loss.largest_slope if loss.curvature is None else 0.0
         # 2 bounds the curvatures of most losses.
         curvature = max(2.0, loss.curvature or 0.0)
-        return kernel.total_loss(
+        return sums_of_rows.total_loss(
             self.examples, margins, intercept, loss.code, loss.epsilon, self.share, jump,
             curvature, sizes,
         )  # fmt: skip
@@ -130,7 +130,7 @@ class MeanLoss:
     def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
         """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
         code, epsilon = self.loss.code, self.loss.epsilon
-        return kernel.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
+        return sums_of_rows.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
 
     @property
     def counts(self) -> Vector | float:
@@ -154,7 +154,7 @@ class MeanLoss:
         """a_i = -l'(p_i): the dual variables that belong to predictions."""
         duals = np.empty(self.n_rows)
         code, epsilon = self.loss.code, self.loss.epsilon
-        kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, duals)
+        sums_of_rows.negative_slopes(self.examples, margins, intercept, code, epsilon, duals)
         return duals
 
     def balanced_slopes(self, margins: Vector, intercept: float) -> Vector:
@@ -178,7 +178,7 @@ class MeanLoss:
 
     def balance(self, duals: Vector) -> float:
         """Scale duals so that sum s_i a_i = 0 if there is an intercept; returns what is left."""
-        return kernel.balance(self.examples, duals) if self.fit_intercept else 0.0
+        return sums_of_rows.balance(self.examples, duals) if self.fit_intercept else 0.0
 
     @cached_property
     def squared_norms(self) -> Vector:
@@ -212,7 +212,7 @@ class MeanLoss:
 
     def add_rows(self, duals: Vector, cells: Vector) -> Vector:
         """Add sum s_i a_i x_i to ``cells``: {sum} or {high, low} per feature; returns them."""
-        self.over_rows(lambda first: kernel.add_rows(self.examples, duals, cells, first))
+        self.over_rows(lambda first: sums_of_rows.add_rows(self.examples, duals, cells, first))
         return cells
 
     def best_intercept(self, margins: Vector) -> float:
@@ -230,7 +230,9 @@ class MeanLoss:
         while high - low > _FINE * (1.0 + abs(low) + abs(high)):
             middle = 0.5 * (low + high)
             # By how much the summed loss falls per unit of the intercept.
-            fall = kernel.negative_slopes(self.examples, margins, middle, code, epsilon, duals)
+            fall = sums_of_rows.negative_slopes(
+                self.examples, margins, middle, code, epsilon, duals
+            )
             low, high = (low, middle) if fall < 0.0 else (middle, high)
         return 0.5 * (low + high)
 
@@ -318,7 +320,7 @@ def certify(
     if sums is None:
         margins = mean.margins(weights, compensated=True)
         loss, lost = mean.value(margins, intercept)
-        excess = kernel.excess(mean.compensated_sums(duals), mean.share, penalty.l1, 0.0)
+        excess = sums_of_rows.excess(mean.compensated_sums(duals), mean.share, penalty.l1, 0.0)
     else:
         loss, lost = mean.value(sums.margins, intercept, sums.margin_sizes)
         wrong = 0.0
@@ -327,7 +329,7 @@ def certify(
             # magnitudes, which is at most max |a_i| max |x_ij|.
             steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
             wrong = _UNIT * (mean.n_rows + 4.0) * steepest
-        excess = kernel.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
+        excess = sums_of_rows.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
     return certificate_of(
         penalty, weights, intercept, (loss, lost), lost_balance, excess,
         lambda factor: mean.conjugate(duals, factor), checked=checked,

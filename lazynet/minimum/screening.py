@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.kernels import compact as kernel
+from lazynet.kernels import compact as compact_rows
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
 from lazynet.minimum.objective import MeanLoss
@@ -107,7 +107,7 @@ def bounds_of_features(mean: MeanLoss) -> tuple[Vector, Vector] | None:
         return None
     sums, loss = np.zeros((mean.n_columns, 2)), mean.loss
     arguments = mean.examples, mean.share, loss.margin, sums
-    mean.over_rows(lambda first: kernel.bounds(*arguments, first))
+    mean.over_rows(lambda first: compact_rows.bounds(*arguments, first))
     # NumPy would take many times as long to reduce an axis of two numbers.
     sizes = (np.maximum if loss.margin else np.add)(sums[:, 0], sums[:, 1])
     with np.errstate(invalid="ignore"):
