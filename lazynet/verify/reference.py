@@ -87,8 +87,9 @@ class BoundedReference:
             raise ValueError(f"rule must be exact, got {rule!r}, which is not")
         self.plan, self.loss, self.n_rows = plan, plan.loss, n_rows
         self.dense: Any = new_reference(plan, n_features, n_rows) if dense is None else dense
-        # A second reference on values that are a little larger.
+        # A second reference on values that are a little larger, as every second importance is.
         self.nearby: Any = None
+        self.n_steps = 0
         self.budget: ErrorBudget | StateBudget
         if dense is not None or plan.rates_from_data or not rule.is_affine:
             self.budget = StateBudget(plan.loss, getattr(rule, "threshold", math.inf))
@@ -125,8 +126,11 @@ class BoundedReference:
         self.budget.after_step(eta, visited, weights=dense.weights, intercept=self.intercept)
         if self.nearby is not None and self.comparable:
             larger = [x * (1.0 + NUDGE) for x in values]
+            # An intercept alone does not depend on the values.  Equal shares would cancel.
+            self.n_steps += 1
+            importance *= 1.0 + NUDGE * (self.n_steps % 2)
             self.nearby.step(indices, larger, target, importance, **numbered)
-            if is_amplified(dense.weights, self.nearby.weights):
+            if is_amplified(*(numbers_of(each) for each in (dense, self.nearby))):
                 self.budget.end(DIVERGED)
         return prediction
 
@@ -163,7 +167,7 @@ class BoundedReference:
     @property
     def intercept(self) -> float:
         """The intercept of the reference after the last step; 0 if it has none."""
-        return float(getattr(self.dense, "intercept", 0.0))
+        return intercept_of(self.dense)
 
     @property
     def bound(self) -> float:
@@ -185,6 +189,16 @@ class BoundedReference:
         with np.errstate(over="ignore"):
             gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
         return float(np.hypot(gap, intercept - self.intercept))
+
+
+def intercept_of(model: Any) -> float:
+    """The intercept of a model; 0 if it has none."""
+    return float(getattr(model, "intercept", 0.0))
+
+
+def numbers_of(model: Any) -> list[float]:
+    """The weights and the intercept of a model."""
+    return [*model.weights, intercept_of(model)]
 
 
 def rate_of(plan: Plan, t: int) -> float:

@@ -41,8 +41,8 @@ AGREE = 1e-10
 # prediction in size.
 _NEAR_A_KINK = 1e-9
 _LARGEST_PREDICTION = 1e6
-#: The values of a nearby run are larger by this share; the comparison ends if this changes the
-#: weights by more than the second number times the share.
+#: The values of a nearby run, and every second importance, are larger by this share; the comparison
+#: ends if this changes the weights by more than the second number times the share.
 NUDGE = 2.0**-36
 AMPLIFIED = 1e3
 
@@ -231,7 +231,8 @@ class StateBudget(Budget):
 def is_amplified(weights: Sequence[float], nearby: Sequence[float]) -> bool:
     """Whether a run has amplified the rounding of a step beyond what 1e-10 of the weights allows.
 
-    ``nearby`` are the weights of a reference on values that are larger by the share ``NUDGE``.
+    ``nearby`` are the numbers of a reference on values, and on every second importance, that are
+    larger by the share ``NUDGE``; an intercept counts as a weight.
     Steps that are too long for the loss multiply every difference of two runs, even if the
     predictions stay small.  If the distance of the two references is more than 1,000 times that of
     their values, a tolerance of 1e-10 is too small to judge an implementation.
