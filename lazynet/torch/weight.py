@@ -32,6 +32,7 @@ PASSIVE = {
         getattr(torch.Tensor, name).__get__
         for name in """_backward_hooks _version device dtype grad_fn is_cpu is_cuda is_leaf is_meta
         is_mps is_quantized is_sparse is_sparse_csr layout ndim retains_grad shape""".split()
+        if hasattr(torch.Tensor, name)
     ),
     *(
         getattr(torch.Tensor, name)
@@ -73,6 +74,11 @@ class LazyWeight(torch.nn.Parameter):
 
 def make_current(func: Any, args: Any, kwargs: Any) -> None:
     """Bring the rows that the operation reads or writes up to date."""
+    if torch.jit.is_tracing() or torch.compiler.is_compiling():
+        raise RuntimeError(
+            "LazyDecay does not support torch.compile and torch.jit: exclude the embedding by "
+            "embedding.forward = torch.compiler.disable(embedding.forward)"
+        )
     rows = None
     if func in LOOKUPS:
         ids = [x for x in args if torch.is_tensor(x) and not x.is_floating_point()]
