@@ -44,9 +44,7 @@ class Table:
             self.last = torch.zeros(len(values), dtype=torch.int32, device=values.device)
             for row in self.padding:
                 self.last[row] = NEVER
-            self.steps = torch.zeros(
-                self.budget + 1, 2, dtype=torch.float64, device=values.device
-            )
+            self.steps = torch.zeros(self.budget + 1, 2, dtype=torch.float64, device=values.device)
 
     def advance(self, a: float, log_a: float, b: float) -> None:
         """Every row misses one more step."""

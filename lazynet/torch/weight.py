@@ -30,16 +30,23 @@ PASSIVE = {
     ),
     *(
         getattr(torch.Tensor, name).__get__
-        for name in """_backward_hooks _version device dtype grad_fn is_cpu is_cuda is_leaf is_meta
-        is_mps is_quantized is_sparse is_sparse_csr layout ndim retains_grad shape""".split()
-        if hasattr(torch.Tensor, name)
+        for name in (
+            *("_backward_hooks", "_version", "device", "dtype", "grad_fn", "is_cpu", "is_cuda"),
+            *("is_leaf", "is_meta", "is_quantized", "is_sparse", "is_sparse_csr", "layout", "ndim"),
+            *("retains_grad", "shape"),
+        )
     ),
-    *(
-        getattr(torch.Tensor, name)
-        for name in """__len__ dim element_size is_complex is_contiguous is_floating_point
-        is_same_size is_shared nelement numel register_hook
-        requires_grad_ size stride""".split()
-    ),
+    torch.Tensor.__len__,
+    torch.Tensor.dim,
+    torch.Tensor.element_size,
+    torch.Tensor.is_complex,
+    torch.Tensor.is_contiguous,
+    torch.Tensor.is_floating_point,
+    torch.Tensor.nelement,
+    torch.Tensor.numel,
+    torch.Tensor.requires_grad_,
+    torch.Tensor.size,
+    torch.Tensor.stride,
     torch.empty_like,
     torch.is_complex,
     torch.is_floating_point,
@@ -53,9 +60,7 @@ class LazyWeight(torch.nn.Parameter):
     """The weight of an embedding; ``_table`` has the steps that its rows have missed."""
 
     @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         with torch._C.DisableTorchFunctionSubclass():
             if func not in PASSIVE:

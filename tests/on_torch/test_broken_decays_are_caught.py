@@ -6,11 +6,11 @@ pytest.importorskip("torch", reason="torch is not installed: make test-torch run
 
 import torch
 from hypothesis import given
-from on_torch.twins import Plan, Step, Training, plans
 from support.caught import caught
 
 from lazynet.torch import decay, table, weight
 from lazynet.torch.table import Table
+from on_torch.twins import Plan, Step, Training, plans
 
 
 class PresentRate(Table):

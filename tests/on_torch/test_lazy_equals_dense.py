@@ -1,4 +1,4 @@
-"""Lazy tables equal dense ones after every step, for optimizers, schedules, penalties and dtypes."""
+"""Lazy tables equal dense ones after every step."""
 
 from collections import Counter
 
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: make test-torch runs these tests")
 
-import torch
 from hypothesis import given, settings
+
 from on_torch.twins import ACTIONS, Training, plans
 
 
