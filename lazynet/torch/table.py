@@ -63,9 +63,11 @@ class Table:
             return
         since = self.last.index_select(0, rows)
         late = since < self.t
-        if not late.any():
+        count = int(late.sum())
+        if count == 0:
             return
-        rows, since = rows[late], since[late]
+        if count < len(rows):
+            rows, since = rows[late], since[late]
         values = self.weight.data.index_select(0, rows)
         # Of a row that occurs twice the same value is written twice.
         self.weight.data.index_copy_(0, rows, self._stepped(values, since))
