@@ -7,3 +7,5 @@ if find_spec("torch"):
 
     torch.set_num_threads(1)
     torch.sparse.check_sparse_tensor_invariants.disable()  # and no warning that asks for a choice
+else:
+    collect_ignore = ["scripts.py", "twins.py"]
