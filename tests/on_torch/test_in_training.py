@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: make test-torch runs these tests")
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from lazynet.torch import LazyDecay
 from on_torch.scripts import (
@@ -115,6 +116,26 @@ def test_a_closure():
                 return loss
 
             optimizer.step(closure)
+
+    both(run)
+
+
+def test_a_rate_that_is_a_tensor():
+    def run(model, optimizer, _):
+        for k in range(20):
+            optimizer.param_groups[0]["lr"] = torch.tensor(0.01 * k, dtype=torch.float64)
+            train(model, optimizer, [k])
+
+    both(run)
+
+
+def test_activations_that_are_computed_again():
+    def run(model, optimizer, _):
+        for k in range(20):
+            optimizer.zero_grad()
+            rows = checkpoint(model[0], batch(k), use_reentrant=False)
+            rows.sigmoid().sum().backward()
+            optimizer.step()
 
     both(run)
 
