@@ -28,9 +28,9 @@ RATES = (0.03, 0.1, 0.3, 1.0)
 #: A search begins with these strengths, goes on by the factor while an edge is best, and then tries
 #: half the factor on both sides of the best.
 STRENGTHS, FACTOR, MOST_RUNS = (1e-4, 1e-3, 1e-2), 10.0, 8
-FULL = {"rows": 30_000, "epochs": 6, "seeds": 3}
+FULL = {"rows": 20_000, "epochs": 6, "seeds": 3}
 QUICK = {"rows": 3_000, "epochs": 2, "seeds": 1}
-COLUMNS, BATCH = 8, 256
+COLUMNS, BATCH = 8, 512
 
 
 @dataclass(frozen=True)
