@@ -259,16 +259,22 @@ METHODS = (
 def content(document: Mapping[str, Any]) -> Content:
     found = Losses(document)
     setting = found.records["setting"]
-    tables, told = [], []
+    tables, told, pruned_of = [], [], []
     for problem in found.names():
         rows = []
         for method in METHODS:
-            strengths = [f"{s:g}" for s in found.values(problem, method, "strength")]
+            strengths = [f"{s:.2g}" for s in found.values(problem, method, "strength")]
             pruned = found.values(problem, method, "pruned")
             seeds = len(found.of(problem))
             share = f"{100 * np.median(pruned):.0f} %" if len(pruned) == seeds else "-"
             loss = Spread.of(found.values(problem, method))
             rows.append([method, str(loss), ", ".join(strengths), share])
+        shares = [
+            100
+            * float(np.median(found.values(problem, f"{method}, {ROWS_TO_ZERO}", "pruned") or 0))
+            for method in (EXACT, TOUCHED)
+        ]
+        pruned_of.append(f"{shares[0]:.0f} % and {shares[1]:.0f} % ({problem})")
         tables.append(
             Table([problem, "test loss (range of seeds)", "strengths", "rows of zeros"], rows)
         )
@@ -288,7 +294,8 @@ def content(document: Mapping[str, Any]) -> Content:
         for name, each in setting["sets"].items()
     ]
     return Content(
-        f"Test log loss. {'; '.join(told)}.",
+        f"Test log loss. {'; '.join(told)}. Rows of zeros at no higher a loss than without a "
+        f"penalty, with the exact l1 and with that of the batch alone: {', '.join(pruned_of)}.",
         [
             f"{'; '.join(sets)}. The lines come from the source of scikit-learn and SciPy, and the "
             f"model is a bag of embeddings with a linear layer; the clicks are generated from "
