@@ -43,6 +43,8 @@ MOST_WHOLE = 200_000_000
 STEPS, UNCOUNTED = {NONE: 20, LAZY: 20, BLOCKS: 5, WHOLE: 3, TOUCHED: 20}, 2
 RATE, L1, L2 = 0.1, 1e-5, 1e-4
 BLOCK = 4096
+#: Steps between two passes of LazyDecay over all rows.
+BUDGET = 2**16
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -114,7 +116,7 @@ def attached(name: str, embedding: Any, optimizer: Any) -> tuple[Callable[[], No
         values.index_copy_(0, ids, shrink(values.index_select(0, ids)))
 
     if name == LAZY:
-        return nothing, LazyDecay(embedding, optimizer, l1=L1, l2=L2)
+        return nothing, LazyDecay(embedding, optimizer, l1=L1, l2=L2, budget=BUDGET)
     return {NONE: nothing, BLOCKS: in_blocks, WHOLE: whole, TOUCHED: touched}[name], None
 
 
@@ -179,8 +181,8 @@ def content(document: Mapping[str, Any]) -> Content:
                 ],
                 compared,
             ),
-            "A pass over all rows is needed once in 65,536 steps, and before the whole table is "
-            "read, for instance to save it.",
+            f"A pass over all rows is needed once in {BUDGET:,} steps, and before the whole table "
+            f"is read, for instance to save it.",
         ],
         [
             Dots(

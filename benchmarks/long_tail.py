@@ -31,6 +31,8 @@ STRENGTHS, FACTOR, MOST_RUNS = (1e-4, 1e-3, 1e-2), 10.0, 8
 FULL = {"rows": 20_000, "epochs": 6, "seeds": 3}
 QUICK = {"rows": 3_000, "epochs": 2, "seeds": 1}
 COLUMNS, BATCH = 8, 512
+#: Percent of the examples for training, and for choices; the rest is the test.
+TRAINED, CHOSEN = 70, 15
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def trained(
     if method == EXACT:
         LazyDecay(tables, optimizer, l1=l1, l2=l2, group=row)
     ids, y = torch.from_numpy(data.ids + 1).long(), torch.from_numpy(data.y)
-    cut = [len(y) * 7 // 10, len(y) * 85 // 100]
+    cut = [len(y) * TRAINED // 100, len(y) * (TRAINED + CHOSEN) // 100]
     first = torch.arange(cut[0])
 
     def margins(chosen: Any) -> Any:
@@ -300,8 +302,9 @@ def content(document: Mapping[str, Any]) -> Content:
             f"{'; '.join(sets)}. The lines come from the source of scikit-learn and SciPy, and the "
             f"model is a bag of embeddings with a linear layer; the clicks are generated from "
             f"factors, and the model is a factorisation. {COLUMNS} columns and a bias, Adagrad, "
-            f"torch {setting['torch']}. 70 % of the examples are trained on; 15 % choose the rate "
-            f"(without a penalty, for all methods), the strength and the epoch; 15 % are the test. "
+            f"torch {setting['torch']}. {TRAINED} % of the examples are trained on; {CHOSEN} % "
+            f"choose the rate (without a penalty, for all methods), the strength and the epoch; the "
+            f"rest is the test. "
             f"A search whose best strength is at an edge goes on. *Rows of zeros*: the largest "
             f"share in a run whose validation loss is at most that without a penalty.",
             *tables,
