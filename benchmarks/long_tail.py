@@ -303,8 +303,8 @@ def content(document: Mapping[str, Any]) -> Content:
             f"model is a bag of embeddings with a linear layer; the clicks are generated from "
             f"factors, and the model is a factorisation. {COLUMNS} columns and a bias, Adagrad, "
             f"torch {setting['torch']}. {TRAINED} % of the examples are trained on; {CHOSEN} % "
-            f"choose the rate (without a penalty, for all methods), the strength and the epoch; the "
-            f"rest is the test. "
+            f"choose the rate (without a penalty, for all methods), the strength and the epoch; "
+            f"the rest is the test. "
             f"A search whose best strength is at an edge goes on. *Rows of zeros*: the largest "
             f"share in a run whose validation loss is at most that without a penalty.",
             *tables,
