@@ -121,8 +121,12 @@ def test_compilers():
         RuntimeError, match=re.escape("does not support torch.compile and torch.jit")
     ):
         torch.jit.trace(lazy, batch(0))
-    with pytest.raises(Exception, match=re.escape("does not support torch.compile and torch.jit")):
-        torch.compile(lazy, backend="eager")(batch(0))
+    try:
+        found = torch.compile(lazy, backend="eager")(batch(39))
+    except Exception as error:
+        assert "LazyDecay does not support torch.compile" in str(error)
+    else:  # PyTorch 2.3 does not compile such a lookup
+        assert_same(found, lazy(batch(39)))
     lazy[0].forward = torch.compiler.disable(lazy[0].forward)
     train(torch.compile(lazy, backend="eager"), optimizer)
     for _ in range(2):
