@@ -65,7 +65,7 @@ $(TORCH_VENV)/.installed:
 test-torch: setup $(TORCH_VENV)/.installed
 	PYTHONPATH=. $(TORCH) -m pytest -q lazynet/torch tests/on_torch
 	PYTHONPATH=. $(TORCH) -m pytest -q tests/docs/test_pages.py tests/repro/test_benchmarks.py -k "embeddings or long_tail"
-	PYTHONPATH=. $(TORCH) notebooks/run.py 13
+	PYTHONPATH=$(CURDIR) $(TORCH) notebooks/run.py 13
 
 # The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and
 # undefined behaviour sanitizers.  This build has a separate environment and does not change the release
