@@ -5,6 +5,7 @@
 #   make bench           an epoch with each rule and storage
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
 #   make notebooks       opens them           make docs           the documentation, as pages
+#   make test-torch      lazynet.torch, with PyTorch in an environment of its own
 #   make wheels          the sdist and the wheel for this machine, tested without a compiler
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-all test-rest test-thorough test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
+.PHONY: help setup test test-all test-rest test-thorough test-torch test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -48,6 +49,23 @@ test-rest: $(VENV)/.dev
 
 test-thorough: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
+
+# PyTorch for processors, where an index has this build (the one of PyTorch does: set
+# PIP_EXTRA_INDEX_URL), because the usual one brings gigabytes for graphics processors.  What is
+# tested: lazynet.torch, its page, its notebook and its studies.
+TORCH_VENV := .venv-torch
+TORCH := $(TORCH_VENV)/bin/python
+$(TORCH_VENV)/.installed:
+	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.created
+	build=$$($(TORCH) -m pip index versions torch 2>/dev/null | grep -o '[0-9.]*+cpu' | head -n 1) && \
+	    $(TORCH) -m pip install --quiet "torch$${build:+==$$build}" numpy scipy scikit-learn safetensors \
+	    pytest hypothesis matplotlib tqdm lxml threadpoolctl nbclient ipykernel
+	touch $@
+
+test-torch: setup $(TORCH_VENV)/.installed
+	PYTHONPATH=. $(TORCH) -m pytest -q lazynet/torch tests/on_torch
+	PYTHONPATH=. $(TORCH) -m pytest -q tests/docs/test_pages.py tests/repro/test_benchmarks.py -k "embeddings or long_tail"
+	PYTHONPATH=$(CURDIR) $(TORCH) notebooks/run.py 13
 
 # The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and
 # undefined behaviour sanitizers.  This build has a separate environment and does not change the release

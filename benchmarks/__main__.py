@@ -2,7 +2,9 @@
 
 Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
 NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
-run.  Five commands print their figures instead:
+run.  ``embeddings`` and ``long_tail`` need PyTorch and run only when named, in the environment of
+``make test-torch``: ``.venv-torch/bin/python -m benchmarks embeddings``.  Five commands print their
+figures instead:
 
     python -m benchmarks readme              the README's figure from the committed results
     python -m benchmarks machines [ROWS]     fits over blocks on workers, and in one process

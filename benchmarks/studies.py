@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import bench, defaults, optimum, throughput
+from benchmarks import bench, defaults, embeddings, long_tail, optimum, throughput
 from paper_repro.index import documents_below, documents_in, index_of
 from paper_repro.render import rendered
 from paper_repro.results import write_whole
@@ -20,6 +20,7 @@ STUDIES: dict[str, Study] = {
         cells=module.cells,
         takes_folder=module in (defaults, optimum),
         on_corpus=module in (bench, throughput),
+        only_when_named=module in (embeddings, long_tail),  # they need PyTorch
         **rendered(module.content, headline=True),
     )
     for name, module, title in (
@@ -27,6 +28,8 @@ STUDIES: dict[str, Study] = {
         ("optimum", optimum, "Time to the minimum, compared with other programs"),
         ("defaults", defaults, "Test loss and time with default settings, and other programs"),
         ("throughput", throughput, "Seconds per example, compared with other programs"),
+        ("embeddings", embeddings, "Time of a step with a penalty of embeddings in PyTorch"),
+        ("long_tail", long_tail, "Test loss with a penalty of embeddings, on long-tailed ids"),
     )
 }
 

@@ -4,6 +4,7 @@ make test             every test function, with a few of its cases and few examp
 make test-rest        all other cases, and every property with 25 examples; no test may be skipped
 make test-all         all cases, with 25 examples for each property
 make test-thorough    10,000 examples for each property, and the tests that take minutes
+make test-torch       the tests of lazynet.torch
 make wheels           the profile "few": the tests ask whether the wheel works
 """
 
@@ -47,6 +48,11 @@ MAY_SKIP = {
             "skein_glm",
             "skglm",
         )
+    },
+    "torch is not installed: make test-torch runs these tests": "PyTorch is large",
+    **{
+        f"lazynet/torch/{name}.py')": "its examples run in make test-torch"
+        for name in ("__init__", "decay", "table", "weight")
     },
     f"not in scikit-learn {sklearn.__version__}": "a later version brings the solver",
     "needs localedef and the sources of a locale": "the system has none",

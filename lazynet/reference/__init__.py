@@ -37,6 +37,7 @@ first visits example i, and ``step(W)`` of the second all examples.
 - ``lazynet.reference.saga``: SAGA with an elastic net, on the numbered rows of a dataset
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
+- ``lazynet.reference.embeddings``: penalties of all rows of a table, for ``lazynet.torch``
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
 - ``lazynet.reference.newton``: Newton steps to the minimum, on a working set

@@ -26,7 +26,7 @@ LAYERS = [
     ("persistence", "minimum", "training"),
     ("verify",),
     ("estimators",),
-    ("dask", "cli", "plots"),
+    ("dask", "torch", "cli", "plots"),
     ("__main__",),
 ]
 WORDS = {"parameters", "losses", "penalties", "schedules", "averages", "rules"}

@@ -67,6 +67,9 @@ def few_programs():
 )
 def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, few_programs, tmp_path, monkeypatch):
     """No number is missing, and the page follows from what was written."""
+    if name in ("embeddings", "long_tail"):
+        skip = "torch is not installed: make test-torch runs these tests"
+        pytest.importorskip("torch", reason=skip)
     chosen = {each: problems._GENERATED[each] for each in ("half dense", "diabetes")}
     monkeypatch.setattr(problems, "_GENERATED", chosen)
     tiny_run(STUDIES[name], TINY, tmp_path)
