@@ -167,7 +167,7 @@ OPTIONS = {
 write_branches()
 MODULES = cythonize(
     modules(),
-    include_path=[str(GENERATED)],
+    include_path=[".", str(GENERATED)],
     compiler_directives=DIRECTIVES,
     shared_utility_qualified_name=SHARED,
     annotate=ANNOTATE,
