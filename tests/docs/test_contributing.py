@@ -47,7 +47,7 @@ def copy(tmp_path):
     """The repository as it is, with what has been compiled."""
     for name in ("lazynet", "tests", "paper_repro", "benchmarks", "build/release"):
         if (ROOT / name).exists():
-            ignored = shutil.ignore_patterns("results")
+            ignored = shutil.ignore_patterns("results", "__pycache__")
             shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     for name in ("pyproject.toml", "setup.py", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
