@@ -27,8 +27,7 @@ from libc.string cimport memset
 from .rows cimport PATIENCE, soft
 from .working_set cimport WorkingSet, add_column, dot_column
 
-# Sweeps of coordinate descent in one step, and conjugate gradients in one run.
-cdef int MOST_SWEEPS = 10
+# Conjugate gradients in one run.
 cdef int MOST_DIRECTIONS = 8
 # The share of the columns that may change their sign in a sweep before conjugate gradients are
 # worth a run, and by how much a run reduces the residual.
@@ -179,7 +178,7 @@ cdef class NewtonColumns(WorkingSet):
         self.n_active = self.size
         self.everywhere = True
 
-    def descend(self, double want):
+    def descend(self, double want, int most_sweeps=30):
         """Minimise the model until no visit changes more than ``want``; False if work is left."""
         cdef double met
         cdef Py_ssize_t k, column, flips = 0
@@ -188,7 +187,7 @@ cdef class NewtonColumns(WorkingSet):
         self.enter()
         with nogil:
             self.work = 0
-            while self.sweeps < MOST_SWEEPS:
+            while self.sweeps < most_sweeps:
                 if self.work > PATIENCE:
                     break
                 met = self._sweep(&flips)
@@ -212,7 +211,7 @@ cdef class NewtonColumns(WorkingSet):
                         self.wait *= 4
                     self.next_gradients = self.sweeps + self.wait
         self.leave()
-        return bool(done or self.sweeps >= MOST_SWEEPS)
+        return bool(done or self.sweeps >= most_sweeps)
 
     cdef double _sweep(self, Py_ssize_t* flips) noexcept nogil:
         """Visit the active columns once; returns the largest change times its curvature."""

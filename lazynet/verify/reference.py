@@ -130,7 +130,7 @@ class BoundedReference:
             self.n_steps += 1
             importance *= 1.0 + NUDGE * (self.n_steps % 2)
             self.nearby.step(indices, larger, target, importance, **numbered)
-            if is_amplified(*(numbers_of(each) for each in (dense, self.nearby))):
+            if is_amplified(*(_numbers_of(each) for each in (dense, self.nearby))):
                 self.budget.end(DIVERGED)
         return prediction
 
@@ -167,7 +167,7 @@ class BoundedReference:
     @property
     def intercept(self) -> float:
         """The intercept of the reference after the last step; 0 if it has none."""
-        return intercept_of(self.dense)
+        return _intercept_of(self.dense)
 
     @property
     def bound(self) -> float:
@@ -191,14 +191,14 @@ class BoundedReference:
         return float(np.hypot(gap, intercept - self.intercept))
 
 
-def intercept_of(model: Any) -> float:
+def _intercept_of(model: Any) -> float:
     """The intercept of a model; 0 if it has none."""
     return float(getattr(model, "intercept", 0.0))
 
 
-def numbers_of(model: Any) -> list[float]:
+def _numbers_of(model: Any) -> list[float]:
     """The weights and the intercept of a model."""
-    return [*model.weights, intercept_of(model)]
+    return [*model.weights, _intercept_of(model)]
 
 
 def rate_of(plan: Plan, t: int) -> float:
