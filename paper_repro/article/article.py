@@ -1,8 +1,8 @@
 """Builds the report from ``article.typ`` and ``metadata.yaml``: ``make article``.
 
 The template holds the words and formulas.  Each number in it is one of ``values``, read from the
-committed results and pages or computed by ``lazynet.reference``.  ``check_words`` refuses results for which
-a sentence of the template would be wrong.
+committed results and pages, or computed by ``lazynet.reference``.  ``check_words`` refuses results
+for which a sentence of the template would be wrong.
 
     python -m paper_repro.article.article
 """
