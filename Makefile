@@ -5,6 +5,7 @@
 #   make bench           an epoch with each rule and storage
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
 #   make notebooks       opens them           make docs           the documentation, as pages
+#   make article         a report on the replication of the paper, as a PDF
 #   make test-torch      lazynet.torch, with PyTorch in an environment of its own
 #   make wheels          the sdist and the wheel for this machine, tested without a compiler
 
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-all test-rest test-thorough test-torch test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
+.PHONY: help setup test test-all test-rest test-thorough test-torch test-sanitized fuzz repro article bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -32,7 +33,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	touch $@
 
 # The needs of an extra, beside the package that is installed.
-$(VENV)/.dev $(VENV)/.repro $(VENV)/.notebooks $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.dev $(VENV)/.repro $(VENV)/.article $(VENV)/.notebooks $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet 'lazynet-linear[$*]'
 	touch $@
 
@@ -98,6 +99,10 @@ repro:
 	@$(if $(wildcard $(VENV)/.repro),:,echo "The first run also compiles the package, which takes a few minutes.")
 	@$(MAKE) --no-print-directory $(VENV)/.repro
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
+
+# From the committed results; measures nothing.
+article: $(VENV)/.article
+	$(BIN)/python -m paper_repro.article.article
 
 bench: $(VENV)/.repro
 	$(BIN)/python -m benchmarks bench

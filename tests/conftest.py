@@ -49,6 +49,7 @@ MAY_SKIP = {
             "skglm",
         )
     },
+    "typst is not installed: make article builds the report": "a compiler for one document",
     "torch is not installed: make test-torch runs these tests": "PyTorch is large",
     **{
         f"lazynet/torch/{name}.py')": "its examples run in make test-torch"

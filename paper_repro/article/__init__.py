@@ -1,0 +1,1 @@
+"""A replication report in the form that ReScience C asks for; ``make article`` builds it."""
