@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from distributed import Future
@@ -49,6 +49,23 @@ class OutputLoss:
     total: float
 
 
+class Evaluated(NamedTuple):
+    """The numbers that ``SpanLoss.evaluate`` returns in an array."""
+
+    loss: float
+    #: a bound on the rounding of the loss
+    rounding: float
+    #: the second derivative in the intercept
+    curvature: float
+    #: the sum of s_i a_i over positive a_i, and the negative of that over negative ones
+    positive: float
+    negative: float
+    #: (1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second
+    conjugate: float
+    first: float
+    second: float
+
+
 class SpanLoss(MeanLoss):
     """The mean loss of the rows of a span at given weights, divided by the n of all rows."""
 
@@ -80,15 +97,11 @@ class SpanLoss(MeanLoss):
         return np.where(duals > 0.0, *sides) * duals
 
     def evaluate(self) -> Answer:
-        """The loss, its rounding, its curvature in b, and the sums of positive and negative duals.
-
-        Then (1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second.
-        The array is u.
-        """
+        """The numbers of ``Evaluated``; the array is u."""
         a, moves, h = self.derivatives
         bends = np.divide(moves**2, h, out=np.zeros(len(h)), where=h > 0.0)
         conjugates = self.conjugate(a)[0], (moves * (self.at + self.b)).sum(), bends.sum()
-        numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
+        numbers = Evaluated(*self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates)
         return np.array(numbers), self.correlations(a)
 
     def gram(self, features: Features, n_heads: int) -> Answer:
