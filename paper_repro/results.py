@@ -25,6 +25,7 @@ from lazynet.plots import as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.folder import svmlight_files
 from paper_repro.machine import describe_machine, provenance
+from paper_repro.render import figure
 from paper_repro.study import Cell, Record, Report, Settings, Study
 
 RESULTS = Path(__file__).parent / "results"
@@ -268,7 +269,7 @@ def whole_page(report: Report, document: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             f"# {report.title}\n",
-            report.page(document).strip() + "\n",
+            report.page(document) + "\n",
             f"![{report.title}]({report.name}.svg)\n",
             f"Measured on {describe_machine(document)}; finished {document['finished'][:10]}"
             + (f", resumed {times} time{'s' * (times > 1)}." if times else ".")
@@ -280,7 +281,7 @@ def whole_page(report: Report, document: Mapping[str, Any]) -> str:
 def drawing(report: Report, document: Mapping[str, Any]) -> str:
     """The report's figure as SVG."""
     with styled():
-        return as_svg(report.draw(document))
+        return as_svg(figure(report.content(document)))
 
 
 def told(settings: Settings) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from paper_repro import sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of
-from paper_repro.render import Curves
+from paper_repro.render import Content, Curves
 from paper_repro.rows import Rows
 from paper_repro.score import significant
 from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
@@ -152,11 +152,10 @@ class Runs(Measured):
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(document: Mapping[str, Any]) -> str:
+def content(document: Mapping[str, Any]) -> Content:
     found = Runs(document)
-    return PAGE(
+    page = PAGE(
         "page",
-        finding=finding(document),
         train=found.record["train"],
         test=found.record["test"],
         features=found.record["features"],
@@ -166,11 +165,11 @@ def page(document: Mapping[str, Any]) -> str:
         comparison=comparison(found) if found.comparable else PAGE("not compared"),
         figures=figures_table(found),
     )
+    return Content(finding(found), [page], panels(found), legend=False)
 
 
-def finding(document: Mapping[str, Any]) -> str:
+def finding(found: Runs) -> str:
     """Whether the figures are those of the authors' program, in a sentence."""
-    found = Runs(document)
     if not found.comparable:
         return PAGE("no finding")
     far = [name for name in RELEASED if found.apart(name) > ERRORS_APART]
@@ -223,9 +222,8 @@ def figures_table(found: Runs) -> str:
     return table(header, rows)
 
 
-def panels(document: Mapping[str, Any]) -> list[Curves]:
+def panels(found: Runs) -> list[Curves]:
     """The test error after every burst, each run a line, and the authors' last error."""
-    found = Runs(document)
     return [
         Curves(
             "A line is a run, the mean of its paths",

@@ -1,9 +1,9 @@
 """Study ``table``: how many times faster are lazy updates than dense ones, like for like?
 
 Lipton & Elkan's timing tables are rerun in tiers of implementation, from dictionaries in pure
-Python to compiled code.  In each tier a lazy learner takes turns with a dense one that computes the
-same weights, and the weights are compared.  ``table_lookup`` has the tiers that look every element
-of a SciPy row up, and ``table_verdicts`` judges the ratios.
+Python to compiled code.  In each tier a lazy learner is measured in turns with a dense one that
+computes the same weights, and the weights are compared.  ``table_lookup`` has the tiers that look
+every element of a SciPy row up, and ``table_verdicts`` judges the ratios.
 """
 
 from __future__ import annotations

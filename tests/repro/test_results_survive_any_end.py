@@ -100,7 +100,7 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, diff
 @pytest.mark.parametrize(
     ("owner", "name", "error"),
     [
-        (Counting, "draw", KeyboardInterrupt),
+        (Counting, "content", KeyboardInterrupt),
         (results.os, "fsync", OSError(errno.ENOSPC, "No space left on device")),
     ],
 )
@@ -159,7 +159,7 @@ def test_a_run_says_first_how_long_it_takes_and_then_a_line_a_study(
     assert main(["counting", "--out", str(tmp_path), *options]) == 0
     out = capsys.readouterr().out
     assert out.startswith(words)
-    assert re.search(r"^counting \(\d+ s\): \| cells \|$", out, re.MULTILINE)
+    assert re.search(r"^counting \(\d+ s\): All ran\.$", out, re.MULTILINE)
     assert out.endswith(f"{tmp_path / 'README.md'}\n")
 
 
