@@ -148,6 +148,13 @@ class Runs(Measured):
         difference = abs(float(self.found[name].mean()) - there.mean)
         return difference / spread if spread else math.inf * (difference > 0)
 
+    @property
+    def means_beside_theirs(self) -> dict[str, float]:
+        """The mean error and the mean nonzeros of a path, here and in the authors' program."""
+        error, nonzeros = (float(self.found[name].mean()) for name in (ERROR, NONZEROS))
+        theirs, their_nonzeros = (RELEASED[name].mean for name in (ERROR, NONZEROS))
+        return dict(error=error, theirs=theirs, nonzeros=nonzeros, their_nonzeros=their_nonzeros)
+
 
 # --- the page --------------------------------------------------------------------------------
 
@@ -173,14 +180,8 @@ def finding(found: Runs) -> str:
     if not found.comparable:
         return PAGE("no finding")
     far = [name for name in RELEASED if found.apart(name) > ERRORS_APART]
-    return PAGE(
-        "finding",
-        same=PAGE("the same" if not far else "not the same"),
-        error=float(found.found[ERROR].mean()),
-        theirs=RELEASED[ERROR].mean,
-        nonzeros=float(found.found[NONZEROS].mean()),
-        their_nonzeros=RELEASED[NONZEROS].mean,
-    )
+    same = PAGE("the same" if not far else "not the same")
+    return PAGE("finding", same=same, **found.means_beside_theirs)
 
 
 def comparison(found: Runs) -> str:

@@ -159,7 +159,7 @@ def test_updates_are_those_of_the_run(small, name, parameters):
 
 
 def found(errors, nonzeros, kappa):
-    """Runs that misjudge each of four test rows equally often: the standard error over test rows is 0."""
+    """Runs that misjudge each of four test rows equally often."""
     wrong = [sum(errors)] * 4
     return Outcome({"errors": errors, "nonzeros": nonzeros, "kappa": kappa, "wrong": wrong})
 
