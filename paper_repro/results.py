@@ -106,15 +106,15 @@ def run_all(
     journals = []
     for study in studies:
         chosen = settings
-        if settings.data is not None and not study.on_corpus:
-            print(f"{study.name}: makes its own rows and does not use {settings.data}")
-            chosen = replace(settings, data=None, label=None, test=None)
-        if chosen.test is not None and not study.takes_test:
-            print(f"{study.name}: tests on no file and does not use {chosen.test}")
-            chosen = replace(chosen, test=None)
-        if chosen.folder is not None and not study.takes_folder:
-            print(f"{study.name}: looks at no folder and does not use {chosen.folder}")
-            chosen = replace(chosen, folder=None)
+        for taken, names, why in (
+            (study.on_corpus, ("data", "label", "test"), "makes its own rows"),
+            (study.takes_test, ("test",), "tests on no file"),
+            (study.takes_folder, ("folder",), "looks at no folder"),
+        ):
+            if not taken and (file := getattr(chosen, names[0])) is not None:
+                print(f"{study.name}: {why} and does not use {file}")
+                none: dict[str, Any] = dict.fromkeys(names)
+                chosen = replace(chosen, **none)
         document, journal = _run(study, chosen, out, fresh)
         journals.append(journal)
         yield study, document
