@@ -56,6 +56,13 @@ class Problem:
         return replace(self, X=self.X[:rows], y=self.y[:rows])
 
 
+def weights_after(learner: Competitor) -> NDArray[np.float64]:
+    """The weights after all rows of the learner."""
+    learner.begin()
+    learner.learn(0, learner.n_rows)
+    return learner.weights()
+
+
 def slope(prediction: float, label: float) -> float:
     """The derivative of log(1 + exp(-y p)) in p."""
     margin = label * prediction
