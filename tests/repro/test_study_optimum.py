@@ -10,15 +10,7 @@ from benchmarks import large, optimum, shapes
 from benchmarks.minima import Task, largest_l1
 from benchmarks.programs.base import ANY
 from benchmarks.programs.cage import DONE, STOPPED
-from benchmarks.solvers import (
-    CERTIFIED,
-    LEVEL,
-    OURS,
-    PEERS,
-    SAGA,
-    Answer,
-    Solver,
-)
+from benchmarks.solvers import CERTIFIED, LEVEL, OURS, PEERS, SAGA, Answer, Solver
 from benchmarks.studies import RESULTS, STUDIES
 from lazynet.penalties import ElasticNet
 from paper_repro.folder import sets_in

@@ -10,15 +10,7 @@ from paper_repro import planted
 from paper_repro.planted import rows_of
 from paper_repro.studies import STUDIES, stability, stability_page, tuning
 from paper_repro.studies.stability_outcomes import Outcome, verdict
-from paper_repro.studies.tuning import (
-    METHODS,
-    RELEASED,
-    STABILISED,
-    TUNED,
-    Trial,
-    choose,
-    search,
-)
+from paper_repro.studies.tuning import METHODS, RELEASED, STABILISED, TUNED, Trial, choose, search
 from paper_repro.study import Settings
 
 TINY = Settings(nonzeros=10, repeats=1)
