@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from distributed import Future
@@ -34,6 +35,12 @@ Features = NDArray[np.int64]
 #: The answer of a span: a few numbers, and an array of sums.
 Answer = tuple[Any, Any]
 NOTHING = np.zeros(0)
+#: The numbers of ``SpanLoss.evaluate``: the loss, its rounding, its curvature in b, and the sums of
+#: positive and of negative duals; then (1/n) sum s_i l*(-f a_i) at f = 1, minus its first
+#: derivative in f, and its second.
+Evaluated = namedtuple(
+    "Evaluated", "loss rounding curvature positive negative conjugate first second"
+)
 
 # The number of tasks whose answers one task adds: a power of 2, so that it adds a subtree.
 _FAN_IN = 8
@@ -47,23 +54,6 @@ class OutputLoss:
     loss: Loss
     fit_intercept: bool
     total: float
-
-
-class Evaluated(NamedTuple):
-    """The numbers that ``SpanLoss.evaluate`` returns in an array."""
-
-    loss: float
-    #: a bound on the rounding of the loss
-    rounding: float
-    #: the second derivative in the intercept
-    curvature: float
-    #: the sum of s_i a_i over positive a_i, and the negative of that over negative ones
-    positive: float
-    negative: float
-    #: (1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second
-    conjugate: float
-    first: float
-    second: float
 
 
 class SpanLoss(MeanLoss):
