@@ -111,16 +111,16 @@ class Set:
 
     name: str
     kind: str
-    race: Mapping[str, Record]
+    programs: Mapping[str, Record]
 
     def value(self, program: str, what: str) -> float | None:
-        found = self.race.get(program, {what: []})[what]
+        found = self.programs.get(program, {what: []})[what]
         known = [value for value in found if value is not None]
         return float(median(known)) if known else None
 
     def best(self) -> float:
         """The least test loss of the programs of others."""
-        others = (self.value(name, "loss") for name in self.race if name not in (OURS, DUAL))
+        others = (self.value(name, "loss") for name in self.programs if name not in (OURS, DUAL))
         return min(loss for loss in others if loss is not None)
 
     def loss_ratio(self) -> float:
@@ -203,7 +203,7 @@ def content(document: Mapping[str, Any]) -> Content:
                 {
                     each.name: {
                         name: seconds
-                        for name in each.race
+                        for name in each.programs
                         if (seconds := each.value(name, "seconds")) is not None
                     }
                     for each in sets
@@ -219,7 +219,7 @@ def verdict(found: float, bound: float) -> str:
 
 
 def _relative_losses(each: Set) -> dict[str, float]:
-    losses = {name: each.value(name, "loss") for name in each.race}
+    losses = {name: each.value(name, "loss") for name in each.programs}
     known = {name: loss for name, loss in losses.items() if loss is not None}
     return {name: loss / min(known.values()) for name, loss in known.items()}
 
@@ -243,7 +243,7 @@ def _tables(
             chosen = [each for each in sets if (each.kind == NUMBERS) == numbers]
             names = [
                 name
-                for name in dict.fromkeys(name for each in chosen for name in each.race)
+                for name in dict.fromkeys(name for each in chosen for name in each.programs)
                 if any(each.value(name, what) is not None for each in chosen)
             ]
             last = {"loss": ["lazynet / best other"], "seconds": ["lazynet / SGD"]}

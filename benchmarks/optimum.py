@@ -58,7 +58,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
     def run(name: str, share: float, net: str, _: Records) -> Record:
         l1 = share * largest_l1(made(name))
         task = Task(made(name), ElasticNet(l1, PENALTIES[net] * l1))
-        return {"kind": chosen[name].kind, **race(task, settings)}
+        return {"kind": chosen[name].kind, **compare(task, settings)}
 
     return [Cell("versions", lambda _: versions())] + [
         Cell(f"{name}/{share:g}/{net}", partial(run, name, share, net), 12.0)
@@ -68,7 +68,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
     ]
 
 
-def race(task: Task, settings: Settings) -> Record:
+def compare(task: Task, settings: Settings) -> Record:
     """The loosest tolerance at which each program arrives, its seconds in turns, and its weights.
 
     ``supports`` are a program's nonzero weights, and the features that have a weight in the exact
@@ -175,8 +175,8 @@ def check_certificates(task: Task, runs: Sequence[Record]) -> None:
 # --- reading ---------------------------------------------------------------------------------
 
 
-class Races(Measured):
-    """Who arrived, and when, problem by problem."""
+class Times(Measured):
+    """The times of all programs to the minimum, problem by problem."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
@@ -247,31 +247,31 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def content(document: Mapping[str, Any]) -> Content:
-    races = Races(document)
-    names, found, problems = races.names, races.records["versions"], races.problems
-    by_kind = {kind: races.of(kind) for kind in races.kinds}
-    lines = {f"{kind}, {net}": races.of(kind, net) for kind in races.kinds for net in PENALTIES}
+    times = Times(document)
+    names, found, problems = times.names, times.records["versions"], times.problems
+    by_kind = {kind: times.of(kind) for kind in times.kinds}
+    lines = {f"{kind}, {net}": times.of(kind, net) for kind in times.kinds for net in PENALTIES}
     failed = [
         f"- {name} on {shown(key)}: {error}."
         for key, record in problems.items()
         for name, error in record["failed"].items()
     ]
     kinds = [
-        [kind, len(keys), races.best(keys), races.worst(keys), races.best(keys, CERTIFIED.name)]
+        [kind, len(keys), times.best(keys), times.worst(keys), times.best(keys, CERTIFIED.name)]
         for kind, keys in by_kind.items()
     ]
-    programs = [[line, *(races.cell(keys, n) for n in names)] for line, keys in lines.items()]
+    programs = [[line, *(times.cell(keys, n) for n in names)] for line, keys in lines.items()]
     seconds, weights = [], []
     for key, record in problems.items():
         size = f"{record['rows']:,} x {record['features']:,}"
         ours = duration(median(record["seconds"][OURS.name]))
-        proof, gap = races.cell([key], CERTIFIED.name), f"{record['gap']:.1e}"
-        ratios_of_all = (races.cell([key], name) for name in names)
-        seconds.append([shown(key), size, ours, proof, gap, races.quickest(key)[1], *ratios_of_all])
+        proof, gap = times.cell([key], CERTIFIED.name), f"{record['gap']:.1e}"
+        ratios_of_all = (times.cell([key], name) for name in names)
+        seconds.append([shown(key), size, ours, proof, gap, times.quickest(key)[1], *ratios_of_all])
         counts = (_support(record["supports"].get(name)) for name in (OURS.name, *names))
         weights.append([shown(key), f"{record['nonzeros']:,}", *counts])
     dots = {
-        line: {name: dot for name in names if (dot := races.spread(keys, name))}
+        line: {name: dot for name in names if (dot := times.spread(keys, name))}
         for line, keys in lines.items()
     }
     told = {
@@ -282,14 +282,14 @@ def content(document: Mapping[str, Any]) -> Content:
     limits = {"near": NEAR, "patience": PATIENCE, "least": LEAST_SECONDS, "short": SHORT}
     net = PENALTIES["elastic net"]
     return Content(
-        finding(races),
+        finding(times),
         [
             PARTS(
                 "setting",
                 net=net,
                 level=LEVEL,
                 exact=EXACT,
-                repeats=races.repeats,
+                repeats=times.repeats,
                 **told,
                 **limits,
             ),
@@ -308,16 +308,16 @@ def content(document: Mapping[str, Any]) -> Content:
     )
 
 
-def finding(races: Races) -> str:
+def finding(times: Times) -> str:
     """How much faster than every other program DualNet is on each kind of rows, and where not."""
-    keys, bests = list(races.problems), {kind: races.best(races.of(kind)) for kind in races.kinds}
+    keys, bests = list(times.problems), {kind: times.best(times.of(kind)) for kind in times.kinds}
     means = [f"{kind} {significant(best.median, 2)}" for kind, best in bests.items() if best]
     won, proved = (
-        sum(races.quickest(key, base=base)[0] >= 1 for key in keys)
+        sum(times.quickest(key, base=base)[0] >= 1 for key in keys)
         for base in (OURS.name, CERTIFIED.name)
     )
-    counts = {"programs": len(races.names), "problems": len(keys), "won": won, "proved": proved}
-    return PARTS("finding", means=_listed(means), worst=races.worst(keys), **counts)
+    counts = {"programs": len(times.names), "problems": len(keys), "won": won, "proved": proved}
+    return PARTS("finding", means=_listed(means), worst=times.worst(keys), **counts)
 
 
 def shown(key: str) -> str:

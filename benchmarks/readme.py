@@ -14,7 +14,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.optimum import Races
+from benchmarks.optimum import Times
 from benchmarks.programs.base import LYING, NET, RANDOM
 from benchmarks.programs.untuned import OURS as DEFAULT
 from benchmarks.programs.untuned import SGD as SGD_HINGE
@@ -107,8 +107,8 @@ def with_blocks(text: str, blocks: Mapping[str, str]) -> str:
 
 def blocks(documents: Documents) -> dict[str, str]:
     """The blocks of the README, by name."""
-    throughput, races = documents["throughput"], Races(documents["optimum"])
-    times = {
+    throughput, optimum = documents["throughput"], Times(documents["optimum"])
+    per_example = {
         name: significant(times_of_epoch(throughput, order, slow, fast), 2)
         for name, order, slow, fast in (
             ("sgd", LYING, SGD, OURS),
@@ -124,21 +124,21 @@ def blocks(documents: Documents) -> dict[str, str]:
     )
     why = PARTS(
         "why",
-        liblinear=over_problems(races, LIBLINEAR),
-        sklearn_liblinear=over_problems(races, SKLEARN_LIBLINEAR),
-        skglm=over_problems(races, SKGLM),
-        adelie=over_problems(races, ADELIE, ADELIE_PATH),
+        liblinear=over_problems(optimum, LIBLINEAR),
+        sklearn_liblinear=over_problems(optimum, SKLEARN_LIBLINEAR),
+        skglm=over_problems(optimum, SKGLM),
+        adelie=over_problems(optimum, ADELIE, ADELIE_PATH),
         numpy=numpy_loop(documents["table"], "numpy"),
         numpy_compiled=numpy_loop(documents["table"], "compiled"),
-        **times,
+        **per_example,
     )
-    record = races.problems[PROBLEM]
+    record = optimum.problems[PROBLEM]
     shape = f"{record['rows']:,} rows with {record['features']:,} features"
     caption = PARTS(
         "figure",
         rows=rows_of_epoch(documents["throughput"]),
         shape=shape,
-        problems=len(races.problems),
+        problems=len(optimum.problems),
     )
     return {
         "headline": printed_and_found(documents["table"]),
@@ -223,9 +223,9 @@ def rows_of_epoch(throughput: Mapping[str, Any]) -> int:
     return int(throughput["records"]["setting"]["examples"])
 
 
-def over_problems(races: Races, *names: str) -> str:
+def over_problems(times: Times, *names: str) -> str:
     """How many times as long as DualNet the fastest of some programs takes: mean and range."""
-    found = [races.quickest(key, names)[0] for key in races.problems]
+    found = [times.quickest(key, names)[0] for key in times.problems]
     values = [ratio for ratio in found if math.isfinite(ratio)]
     mean, lowest, highest = (significant(f(values), 2) for f in (geometric_mean, min, max))
     return f"{mean} ({lowest} - {highest})"
@@ -272,22 +272,22 @@ def panels(documents: Documents) -> dict[str, list[Time]]:
     ]
     return {
         "How long does an epoch take?": epoch,
-        "How long does the minimum take?": minimum(Races(documents["optimum"])),
+        "How long does the minimum take?": minimum(Times(documents["optimum"])),
     }
 
 
-def minimum(races: Races) -> list[Time]:
+def minimum(times: Times) -> list[Time]:
     """Times to the minimum, lazynet first; of two programs of one library the faster one."""
-    record = races.problems[PROBLEM]
+    record = times.problems[PROBLEM]
     names = {DUAL.name: "lazynet", SKGLM: "skglm", ADELIE: "adelie", ADELIE_PATH: "adelie"}
     names |= {CYANURE: "cyanure", SAGA: "scikit-learn saga"}
     seconds = {name: median(each) for name, each in record["seconds"].items()} | record["waited"]
-    times = [
-        Time(names[name], each, races.least(PROBLEM, name) or math.inf, name in record["seconds"])
+    found = [
+        Time(names[name], each, times.least(PROBLEM, name) or math.inf, name in record["seconds"])
         for name, each in seconds.items()
         if name in names
     ]
-    best = {each.name: each for each in sorted(times, key=lambda each: -each.seconds)}
+    best = {each.name: each for each in sorted(found, key=lambda each: -each.seconds)}
     ours = best.pop("lazynet")
     return [ours, *sorted(best.values(), key=lambda each: each.seconds)]
 

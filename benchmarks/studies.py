@@ -6,7 +6,6 @@ from pathlib import Path
 
 from benchmarks import bench, defaults, embeddings, long_tail, optimum, throughput
 from paper_repro.index import documents_below, documents_in, index_of
-from paper_repro.render import rendered
 from paper_repro.results import write_whole
 from paper_repro.study import Study
 
@@ -18,10 +17,11 @@ STUDIES: dict[str, Study] = {
         name=name,
         title=title,
         cells=module.cells,
+        content=module.content,
         takes_folder=module in (defaults, optimum),
         on_corpus=module in (bench, throughput),
         only_when_named=module in (embeddings, long_tail),  # they need PyTorch
-        **rendered(module.content, headline=True),
+        on_index=True,
     )
     for name, module, title in (
         ("bench", bench, "Time of an epoch: rules, and storages of the weights"),

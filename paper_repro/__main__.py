@@ -32,7 +32,9 @@ def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["rcv1"]:
         from paper_repro import rcv1
 
-        return rcv1.main(arguments[1:])
+        arguments = rcv1.prepared(arguments[1:])
+        if not arguments:
+            return 0
     from paper_repro.index import REPORTS, write_index
     from paper_repro.results import RESULTS
     from paper_repro.studies import STUDIES

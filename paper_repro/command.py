@@ -167,7 +167,7 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
         ("examples", int, "examples to generate"),
         ("features", int, "features of the generated corpus"),
         ("nonzeros", float, "nonzeros per example, on average"),
-        ("repeats", int, "rounds in which everybody takes a turn"),
+        ("repeats", int, "rounds, in each of which every competitor is measured once"),
         ("seconds", float, "about how long a turn lasts"),
         ("seed", int, "of the corpus"),
     ):

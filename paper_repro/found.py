@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paper_repro.pages import Template
 from paper_repro.published import Printed
 from paper_repro.studies.stability_outcomes import Selections
 
@@ -67,6 +68,20 @@ def finds(*keys: str) -> Callable[[Finder], Finder]:
     def register(finder: Finder) -> Finder:
         FINDERS.update(dict.fromkeys(keys, finder))
         return finder
+
+    return register
+
+
+def fills(
+    template: Template, study: str, *keys: str
+) -> Callable[[Callable[[Any], Mapping[str, Any]]], Finder]:
+    """The function makes the values of the part ``keys[0]`` from the document of a study."""
+
+    def register(values: Callable[[Any], Mapping[str, Any]]) -> Finder:
+        def finder(found: Committed, _: Printed) -> Found:
+            return Found(template(keys[0], **values(found.of(study))), link(study))
+
+        return finds(*keys)(finder)
 
     return register
 

@@ -112,9 +112,9 @@ def _findings(reports: Mapping[str, Report], documents: Documents) -> Iterator[s
     """What the studies that say it have found, each with its figure."""
     for name, document in documents.items():
         report = reports[name]
-        if report.finding is not None and (found := report.finding(document)):
+        if report.on_index:
             yield f"## {report.title}"
-            yield f"{found} [More]({name}.md)"
+            yield f"**{report.content(document).finding}** [More]({name}.md)"
             yield f"![{report.title}]({name}.svg)"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from paper_repro.competitors.base import CLOCK, TABLES
-from paper_repro.found import ERRATA, Committed, Found, finds, link, told
+from paper_repro.found import ERRATA, Committed, Found, fills, finds, link, told
 from paper_repro.pages import Template
 from paper_repro.published import Printed
 from paper_repro.studies.claims import Claims
@@ -20,19 +23,18 @@ def verdict(found: Committed, entry: Printed) -> Found:
     return Found(PAGE("measured", words=words[0].lower() + words[1:]), link("claims"))
 
 
-@finds("dynamic programming")
-def dynamic_programming(found: Committed, _: Printed) -> Found:
-    times = TierTimes(found.of("table"))
+@fills(PAGE, "table", "dynamic programming")
+def dynamic_programming(document: Any) -> Mapping[str, Any]:
+    times = TierTimes(document)
     rows, compiled = (times.ratio(tier, "fobos", TABLES, CLOCK) for tier in ("scipy", "compiled"))
-    return Found(PAGE("dynamic programming", rows=rows, compiled=compiled), link("table"))
+    return dict(rows=rows, compiled=compiled)
 
 
-@finds("constant space")
-def constant_space(found: Committed, _: Printed) -> Found:
-    times = Times(found.of("scaling"))
+@fills(PAGE, "scaling", "constant space")
+def constant_space(document: Any) -> Mapping[str, Any]:
+    times = Times(document)
     last = times.sizes("steps")[-1]
-    held = times.bytes(last, CLOCK)["steps"]
-    return Found(PAGE("constant space", steps=last, held=held), link("scaling"))
+    return dict(steps=last, held=times.bytes(last, CLOCK)["steps"])
 
 
 #: What is implemented, and compared with dense steps by tests.

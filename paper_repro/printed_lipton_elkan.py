@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from paper_repro.competitors import DESCRIPTIONS, PLAINEST, RULES, TIERS
 from paper_repro.competitors.base import DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.competitors.compiled import LAZY_CENTERED, NAIVE_CENTERED
-from paper_repro.found import ERRATA, Committed, Found, finds, link, number_of, told
+from paper_repro.found import ERRATA, Committed, Found, fills, finds, link, number_of, told
 from paper_repro.pages import Template
 from paper_repro.published import EARLY, Printed
 from paper_repro.score import Spread, duration, significant
@@ -130,94 +132,70 @@ def stated(found: Committed, entry: Printed) -> Found:
 # --- claims outside the table ------------------------------------------------------------------
 
 
-@finds("figures")
-def figures(found: Committed, _: Printed) -> Found:
-    times = TierTimes(found.of("table"))
+@fills(PAGE, "table", "figures")
+def figures(document: Any) -> Mapping[str, Any]:
+    times = TierTimes(document)
     records = [times.equal(*group)["against dense"][TABLES] for group in all_groups()]
-    return Found(
-        PAGE(
-            "figures",
-            differ=sum(record["four_figures"] for record in records),
-            weights=sum(record["weights"] for record in records),
-            relative=max(record["relative"] for record in records),
-        ),
-        link("table"),
+    return dict(
+        differ=sum(record["four_figures"] for record in records),
+        weights=sum(record["weights"] for record in records),
+        relative=max(record["relative"] for record in records),
     )
 
 
-@finds("quarter")
-def quarter(found: Committed, _: Printed) -> Found:
-    curves = DensityCurves(found.of("crossover"))
+@fills(PAGE, "crossover", "quarter")
+def quarter(document: Any) -> Mapping[str, Any]:
+    curves = DensityCurves(document)
     tiers = [
         PAGE(
-            "quarter",
+            "quarter in a tier",
             tier=DESCRIPTIONS[tier],
             reach=_reach(curves.reach(tier, TABLES)),
             lead=curves.lead(tier, THOUSANDTH, TABLES),
         )
         for tier in TIERS
     ]
-    return Found(PAGE("quarters", tiers="; ".join(tiers)), link("crossover"))
+    return dict(tiers="; ".join(tiers))
 
 
 def _reach(density: float) -> str:
     return "1" if math.isinf(density) else significant(density, 2)
 
 
-@finds("constant time")
-def constant_time(found: Committed, _: Printed) -> Found:
-    times = Times(found.of("scaling"))
+@fills(PAGE, "scaling", "constant time")
+def constant_time(document: Any) -> Mapping[str, Any]:
+    times = Times(document)
+    lazy, dense = (times.growth("features", name) for name in (TABLES, SPARSE_PREDICTIONS))
     sizes = times.sizes("features")
-    return Found(
-        PAGE(
-            "constant time",
-            grown=sizes[-1] / sizes[0],
-            lazy=times.growth("features", TABLES),
-            dense=times.growth("features", SPARSE_PREDICTIONS),
-        ),
-        link("scaling"),
-    )
+    return dict(grown=sizes[-1] / sizes[0], lazy=lazy, dense=dense)
 
 
-@finds("caches")
-def caches(found: Committed, _: Printed) -> Found:
-    times = Times(found.of("scaling"))
+@fills(PAGE, "scaling", "caches")
+def caches(document: Any) -> Mapping[str, Any]:
+    times = Times(document)
     last = times.sizes("steps")[-1]
-    floats = times.bytes(last, TABLES)["steps"] / last / 8
-    return Found(PAGE("caches", floats=floats), link("scaling"))
+    return dict(floats=times.bytes(last, TABLES)["steps"] / last / 8)
 
 
-@finds("theorem 1", "theorem 1 again")
-def theorem_1(found: Committed, _: Printed) -> Found:
-    records = found.of("accuracy")["records"]["theorem 1"]
-    errors = [records[gap_key(*each)] for each in GAP_PENALTIES]
-    return Found(
-        PAGE(
-            "theorem 1",
-            printed=max(max(each["proof"]) for each in errors),
-            corrected=max(max(each["corrected"]) for each in errors),
-            errata=ERRATA,
-        ),
-        link("accuracy"),
+@fills(PAGE, "accuracy", "theorem 1", "theorem 1 again")
+def theorem_1(document: Any) -> Mapping[str, Any]:
+    records = document["records"]["theorem 1"]
+    printed, corrected = (
+        max(max(records[gap_key(*each)][form]) for each in GAP_PENALTIES)
+        for form in ("proof", "corrected")
     )
+    return dict(printed=printed, corrected=corrected, errata=ERRATA)
 
 
 # --- Dekel -------------------------------------------------------------------------------------
 
 
-@finds("cost naive")
-def naive_cost(found: Committed, _: Printed) -> Found:
-    averages = Averages(found.of("averaging"))
+@fills(PAGE, "averaging", "cost naive")
+def naive_cost(document: Any) -> Mapping[str, Any]:
+    averages = Averages(document)
+    naive, lazy = (averages.growth(name) for name in (NAIVE_CENTERED, LAZY_CENTERED))
     sizes = list(averages.timed)
-    return Found(
-        PAGE(
-            "naive cost",
-            more=sizes[-1] / sizes[0],
-            naive=averages.growth(NAIVE_CENTERED),
-            lazy=averages.growth(LAZY_CENTERED),
-        ),
-        link("averaging"),
-    )
+    return dict(more=sizes[-1] / sizes[0], naive=naive, lazy=lazy)
 
 
 @finds("average better")
@@ -242,41 +220,25 @@ def average_better(found: Committed, _: Printed) -> Found:
     )
 
 
-@finds("centering")
-def centering(found: Committed, _: Printed) -> Found:
-    averages = Averages(found.of("averaging"))
-    worst = max(
-        record["same"][LAZY_CENTERED]["relative"]
-        for record in averages.timed.values()
-        if LAZY_CENTERED in record["same"]
-    )
-    return Found(PAGE("centering", worst=worst), link("averaging"))
+@fills(PAGE, "averaging", "centering")
+def centering(document: Any) -> Mapping[str, Any]:
+    same = (record["same"] for record in Averages(document).timed.values())
+    return dict(worst=max(s[LAZY_CENTERED]["relative"] for s in same if LAZY_CENTERED in s))
 
 
-@finds("translation")
-def translation(found: Committed, _: Printed) -> Found:
-    changes = Claims(found.of("claims")).translation
-    return Found(
-        PAGE("translation", casgd=max(changes[CASGD]), asgd=max(changes[ASGD])), link("claims")
-    )
+@fills(PAGE, "claims", "translation")
+def translation(document: Any) -> Mapping[str, Any]:
+    changes = Claims(document).translation
+    return dict(casgd=max(changes[CASGD]), asgd=max(changes[ASGD]))
 
 
-@finds("note overflow")
-def note_overflow(found: Committed, _: Printed) -> Found:
+@fills(PAGE, "accuracy", "note overflow")
+def note_overflow(document: Any) -> Mapping[str, Any]:
     """When the product of SGD's factors leaves the range of doubles, and what lazynet does."""
-    records = found.of("accuracy")["records"]
-    runs = {each: records[unwatched_key("sgd", *each)] for each in UNWATCHED}
+    runs = {each: document["records"][unwatched_key("sgd", *each)] for each in UNWATCHED}
     rate, l2 = min(runs, key=lambda each: runs[each]["P subnormal"] or math.inf)
-    return Found(
-        PAGE(
-            "note overflow",
-            steps=runs[rate, l2]["P subnormal"],
-            rate=rate,
-            l2=l2,
-            error=max(run["lazynet error"][-1] for run in runs.values()),
-        ),
-        link("accuracy"),
-    )
+    error = max(run["lazynet error"][-1] for run in runs.values())
+    return dict(steps=runs[rate, l2]["P subnormal"], rate=rate, l2=l2, error=error)
 
 
 #: What is right or wrong by proof, and what is not there.

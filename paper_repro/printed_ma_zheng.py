@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import product
+from typing import Any
 
-from paper_repro.found import ERRATA, Committed, Found, Missing, finds, link, number_of, told
+from paper_repro.found import ERRATA, Committed, Found, Missing, fills, finds, link, number_of, told
 from paper_repro.pages import Template
 from paper_repro.published import DEXTER_FEATURES, UPDATES, Printed
 from paper_repro.studies.claims import REGRET_LOSSES, REGRET_STEPS, Claims
-from paper_repro.studies.released import ERROR, NONZEROS, RELEASED, Runs
+from paper_repro.studies.released import Runs
 from paper_repro.studies.stability import LOSSES
 from paper_repro.studies.stability_outcomes import Selections, is_insensitive
 from paper_repro.studies.stability_page import Verdicts, data_name, signs_in_words
@@ -50,30 +51,18 @@ def data_sets(found: Committed, entry: Printed) -> Found:
     if not names:
         raise Missing
     theirs = [name for folder, name in names.items() if folder in OF_THE_PAPER]
-    own = [name for folder, name in names.items() if folder not in OF_THE_PAPER]
-    return Found(
-        PAGE(
-            "data sets",
-            names=" and ".join(theirs),
-            missing=number_of(entry) - len(theirs),
-            own=" and ".join(own),
-        ),
-        ", ".join(link("stability", folder) for folder in names),
-    )
+    own = " and ".join(name for folder, name in names.items() if folder not in OF_THE_PAPER)
+    missing = number_of(entry) - len(theirs)
+    words = PAGE("data sets", names=" and ".join(theirs), missing=missing, own=own)
+    return Found(words, ", ".join(link("stability", folder) for folder in names))
 
 
 @finds("Dexter density")
 def density(found: Committed, _: Printed) -> Found:
     rows = found.on("dexter").rows
-    return Found(
-        PAGE(
-            "density",
-            density=rows["nonzeros"] / DEXTER_FEATURES,
-            features=DEXTER_FEATURES,
-            occurring=rows["occurring"],
-        ),
-        link("stability", "dexter"),
-    )
+    values = {"features": DEXTER_FEATURES, "occurring": rows["occurring"]}
+    words = PAGE("density", density=rows["nonzeros"] / DEXTER_FEATURES, **values)
+    return Found(words, link("stability", "dexter"))
 
 
 @finds("repository rows", "repository features")
@@ -90,19 +79,9 @@ def orders(found: Committed, _: Printed) -> Found:
     return Found(PAGE("orders", runs=runs), link("stability", "dexter"))
 
 
-@finds("released figures")
-def released_figures(found: Committed, _: Printed) -> Found:
-    runs = Runs(found.of("released"))
-    return Found(
-        PAGE(
-            "released figures",
-            error=float(runs.found[ERROR].mean()),
-            theirs=RELEASED[ERROR].mean,
-            nonzeros=float(runs.found[NONZEROS].mean()),
-            their_nonzeros=RELEASED[NONZEROS].mean,
-        ),
-        link("released"),
-    )
+@fills(PAGE, "released", "released figures")
+def released_figures(document: Any) -> Mapping[str, Any]:
+    return Runs(document).means_beside_theirs
 
 
 # --- the claims --------------------------------------------------------------------------------
@@ -160,10 +139,9 @@ def sparsest_gains(found: Committed, _: Printed) -> Found:
     return Found(PAGE(part, form=UNIVERSAL, words=words), pages)
 
 
-@finds("tables of errors")
-def tables_of_errors(found: Committed, _: Printed) -> Found:
-    found.of("released")
-    return Found(PAGE("tables of errors"), link("released"))
+@fills(PAGE, "released", "tables of errors")
+def tables_of_errors(_: Any) -> Mapping[str, Any]:
+    return {}
 
 
 @finds("oscillation", "constant nonzeros")
@@ -228,15 +206,14 @@ def gamma(found: Committed, _: Printed) -> Found:
     return Found(PAGE("gamma", rcv1=of_rcv1, others=words), f"{_page}, {pages}")
 
 
-@finds("regret")
-def regret(found: Committed, _: Printed) -> Found:
-    share = Claims(found.of("claims")).greatest_share_of_the_bound()
-    return Found(PAGE("regret", share=share), link("claims"))
+@fills(PAGE, "claims", "regret")
+def regret(document: Any) -> Mapping[str, Any]:
+    return dict(share=Claims(document).greatest_share_of_the_bound())
 
 
-@finds("corollary")
-def corollary(found: Committed, _: Printed) -> Found:
-    claims = Claims(found.of("claims"))
+@fills(PAGE, "claims", "corollary")
+def corollary(document: Any) -> Mapping[str, Any]:
+    claims = Claims(document)
     first, last = REGRET_STEPS[0], REGRET_STEPS[-1]
 
     def falls(of: Callable[[str], dict[int, float]]) -> str:
@@ -244,17 +221,8 @@ def corollary(found: Committed, _: Printed) -> Found:
             f"{of(loss)[first] / of(loss)[last]:.1f} ({LOSSES[loss]})" for loss in REGRET_LOSSES
         )
 
-    return Found(
-        PAGE(
-            "corollary",
-            first=first,
-            last=last,
-            root=(last / first) ** 0.5,
-            regrets=falls(claims.regrets),
-            bounds=falls(claims.bounds),
-        ),
-        link("claims"),
-    )
+    root, regrets, bounds = (last / first) ** 0.5, falls(claims.regrets), falls(claims.bounds)
+    return dict(first=first, last=last, root=root, regrets=regrets, bounds=bounds)
 
 
 #: What is lost or wrong by proof.

@@ -18,17 +18,15 @@ from sklearn.datasets import dump_svmlight_file, fetch_rcv1
 from lazynet.data.files import replaced
 
 
-def main(arguments: list[str]) -> int:
-    """Write the files, and run the study."""
+def prepared(arguments: list[str]) -> list[str]:
+    """Write the files; returns the arguments of ``paper_repro`` for the study of them, or none."""
     options = _parser().parse_args(arguments)
     train, test = prepare(options.folder, options.topic)
     print(f"written: {train}, {test}", flush=True)
     if options.study is None:
-        return 0
-    from paper_repro.__main__ import main as run
-
+        return []
     more = ["--out", str(options.out)] if options.out else []
-    return run([options.study, "--full", "--data", str(train), str(test), "--label", "1", *more])
+    return [options.study, "--full", "--data", str(train), str(test), "--label", "1", *more]
 
 
 def prepare(folder: Path, topic: str) -> tuple[Path, Path]:

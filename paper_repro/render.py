@@ -106,22 +106,6 @@ class Content:
     legend: bool = True
 
 
-def rendered(content: Callable[[Mapping[str, Any]], Content], *, headline: bool = False) -> Any:
-    """The fields of a ``Report`` that this renderer makes; the index shows a headline."""
-    made: dict[str, Any] = {
-        "page": lambda document: page(content(document)),
-        "draw": lambda document: figure(content(document)),
-    }
-    if headline:
-        made["finding"] = lambda document: f"**{content(document).finding}**"
-    return made
-
-
-def drawn(panels: Callable[[Mapping[str, Any]], Sequence[Curves | Dots]], **options: Any) -> Any:
-    """What draws the panels of a document, for a study whose page is made elsewhere."""
-    return lambda document: figure(Content("", [], panels(document), **options))
-
-
 def page(found: Content) -> str:
     """The finding, the texts and the tables in Markdown."""
     parts = (

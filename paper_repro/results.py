@@ -25,6 +25,7 @@ from lazynet.plots import as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.folder import svmlight_files
 from paper_repro.machine import describe_machine, provenance
+from paper_repro.render import figure
 from paper_repro.study import Cell, Record, Report, Settings, Study
 
 RESULTS = Path(__file__).parent / "results"
@@ -105,15 +106,15 @@ def run_all(
     journals = []
     for study in studies:
         chosen = settings
-        if settings.data is not None and not study.on_corpus:
-            print(f"{study.name}: makes its own rows and does not use {settings.data}")
-            chosen = replace(settings, data=None, label=None, test=None)
-        if chosen.test is not None and not study.takes_test:
-            print(f"{study.name}: tests on no file and does not use {chosen.test}")
-            chosen = replace(chosen, test=None)
-        if chosen.folder is not None and not study.takes_folder:
-            print(f"{study.name}: looks at no folder and does not use {chosen.folder}")
-            chosen = replace(chosen, folder=None)
+        for taken, names, why in (
+            (study.on_corpus, ("data", "label", "test"), "makes its own rows"),
+            (study.takes_test, ("test",), "tests on no file"),
+            (study.takes_folder, ("folder",), "looks at no folder"),
+        ):
+            if not taken and (file := getattr(chosen, names[0])) is not None:
+                print(f"{study.name}: {why} and does not use {file}")
+                none: dict[str, Any] = dict.fromkeys(names)
+                chosen = replace(chosen, **none)
         document, journal = _run(study, chosen, out, fresh)
         journals.append(journal)
         yield study, document
@@ -268,7 +269,7 @@ def whole_page(report: Report, document: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             f"# {report.title}\n",
-            report.page(document).strip() + "\n",
+            report.page(document) + "\n",
             f"![{report.title}]({report.name}.svg)\n",
             f"Measured on {describe_machine(document)}; finished {document['finished'][:10]}"
             + (f", resumed {times} time{'s' * (times > 1)}." if times else ".")
@@ -280,7 +281,7 @@ def whole_page(report: Report, document: Mapping[str, Any]) -> str:
 def drawing(report: Report, document: Mapping[str, Any]) -> str:
     """The report's figure as SVG."""
     with styled():
-        return as_svg(report.draw(document))
+        return as_svg(figure(report.content(document)))
 
 
 def told(settings: Settings) -> dict[str, Any]:

@@ -1,15 +1,14 @@
 """What a study is: cells that are measured one by one, and a page and a figure made from them.
 
-A study is three plain functions, so that a run can stop between any two cells and resume later, and
+A study is two plain functions, so that a run can stop between any two cells and resume later, and
 so that pages and figures can be made again from the recorded numbers alone:
 
-    cells(settings)   what is to be measured, as named pieces of some seconds each
-    page(document)    the tables and the text, from what was recorded
-    draw(document)    the figure, from the same
+    cells(settings)     what is to be measured, as named pieces of some seconds each
+    content(document)   the finding, texts, tables and panels, from what was recorded
 
-Under ``studies/``, NAME.py asks the question, measures and judges.  NAME_page.py makes the page
-with the words of NAME_page.md (``pages.Template``), and NAME_figure.py draws the figure.
-``studies/__init__.py`` puts the three together.
+Under ``studies/``, NAME.py measures and has the content; where that is long, it is in NAME_page.py.
+The words of a module are in the Markdown file beside it (``pages.Template``), and ``render`` makes
+the page and the figure.
 """
 
 from __future__ import annotations
@@ -17,13 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from paper_repro import render
 from paper_repro.published import FEATURES, NONZEROS
 from paper_repro.score import Spread, ratios
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Record = dict[str, Any]
 Records = Mapping[str, Record]
@@ -125,20 +122,20 @@ class Report:
 
     name: str
     title: str
-    #: Tables and text in Markdown, without the title and without the machine.
-    page: Callable[[Mapping[str, Any]], str]
-    draw: Callable[[Mapping[str, Any]], Figure]
-    #: What was found, in a sentence or two, for the first page of the results; empty where the
-    #: measurements that it needs are missing.
-    finding: Callable[[Mapping[str, Any]], str] | None = None
-    #: What the terminal shows in place of the first line of the page.
+    #: The finding, texts, tables and panels.
+    content: Callable[[Mapping[str, Any]], render.Content]
+    #: Whether the index of the results shows the finding.
+    on_index: bool = False
+    #: What the terminal shows; None: the finding.
     shown: Callable[[Mapping[str, Any]], str] | None = None
 
+    def page(self, document: Mapping[str, Any]) -> str:
+        """The page without title, figure and machine."""
+        return render.page(self.content(document))
+
     def on_terminal(self, document: Mapping[str, Any]) -> str:
-        """What was found, for the terminal: by default a line."""
-        if self.shown is not None:
-            return self.shown(document)
-        return self.page(document).strip().partition("\n")[0].strip("*")
+        """What was found, for the terminal."""
+        return self.content(document).finding if self.shown is None else self.shown(document)
 
 
 @dataclass(kw_only=True)

@@ -146,13 +146,14 @@ def _counts_of(targets: Any) -> tuple[Any, list[tuple[float, float]]]:
     weights = targets.importances
     codes = getattr(targets, "codes", np.zeros(targets.n_rows, np.int64))
     counts = np.unique(codes if weights is None else codes[weights > 0.0])
-    # A block may have no weight.
-    return counts, [
-        (0.0, 0.0)
-        if s is not None and not s.any()
-        else (importance_of_rows(y, s), math.fsum(y if s is None else y * s))
-        for y, s in targets
-    ]
+
+    def sums(y: Any, s: Any) -> tuple[float, float]:
+        if s is None:
+            return importance_of_rows(y, s), math.fsum(y)
+        # A block may have no weight.
+        return (importance_of_rows(y, s), math.fsum(y * s)) if s.any() else (0.0, 0.0)
+
+    return counts, [sums(*output) for output in targets]
 
 
 class _DualOnBlocks(OverBlocks, certified._DualNetModel):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.dask.blocks import VALUES_OF_A_TASK
-from lazynet.dask.sums import MeanOverBlocks, unpacked
+from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
 from lazynet.kernels.sums import excess
 from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
@@ -72,21 +72,23 @@ class NewtonOnSums(NewtonSteps):
     ) -> IterateOfSums:
         """The same, from the sums of all rows."""
         mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
-        (loss, _, bend, rise, fall, conjugate, first, second), u = sums
-        objective, over = loss + self.penalty.value(weights), np.maximum(np.abs(u) - l1, 0.0)
+        at, u = Evaluated(*sums[0]), sums[1]
+        objective, over = at.loss + self.penalty.value(weights), np.maximum(np.abs(u) - l1, 0.0)
         # The sum of the conjugates at f a is convex in f, and 0 at f = 0.
         f = l1 / (l1 + over.max(initial=0.0)) if over.any() else 1.0
-        dual = -min(f * conjugate, conjugate + (1.0 - f) * (first + 0.5 * (1.0 - f) * second))
+        expanded = at.conjugate + (1.0 - f) * (at.first + 0.5 * (1.0 - f) * at.second)
+        dual = -min(f * at.conjugate, expanded)
         if l2:
-            dual = max(dual, -conjugate - over @ over / (2.0 * l2))
+            dual = max(dual, -at.conjugate - over @ over / (2.0 * l2))
         slope, sides = 0.0, (1.0, 1.0)
         if mean.fit_intercept:
+            rise, fall = at.positive, at.negative
             slope = (rise - fall) * mean.share
             sides = (min(fall / rise, 1.0), min(rise / fall, 1.0)) if rise and fall else (0.0, 0.0)
         gap, none = float(objective - dual + abs(slope) * (1.0 + abs(intercept))), np.zeros(0)
         return IterateOfSums(
-            weights, float(intercept), none, none, slope, none, bend, float(objective), gap, u,
-            sides=sides,
+            weights, float(intercept), none, none, slope, none, at.curvature, float(objective), gap,
+            u, sides=sides,
         )  # fmt: skip
 
     def epoch(self, last: Iterate) -> Iterate:
@@ -141,16 +143,17 @@ class MinimiserOnSums(Minimiser):
         least = np.inf
         for _ in range(30):
             sums = mean.sums("evaluate", self.weights, intercept)
-            loss, lost, bend, rise, fall, *_ = sums[0]
-            if not np.isfinite(loss):
+            at = Evaluated(*sums[0])
+            if not np.isfinite(at.loss):
                 raise ValueError("y is so large that the loss of zero weights overflows; scale y")
-            if not loss < least:
+            if not at.loss < least:
                 break
-            self.at_zero, self._rounding_at_zero, least = float(loss), float(lost), loss
-            self._at_zero, step = (intercept, sums), (rise - fall) * mean.share
-            if not mean.fit_intercept or bend <= 0.0 or abs(step) <= 1e-8 * loss:
+            self.at_zero, self._rounding_at_zero = float(at.loss), float(at.rounding)
+            least = at.loss
+            self._at_zero, slope = (intercept, sums), (at.positive - at.negative) * mean.share
+            if not mean.fit_intercept or at.curvature <= 0.0 or abs(slope) <= 1e-8 * at.loss:
                 break
-            intercept += step / bend
+            intercept += slope / at.curvature
         self.intercept = self._at_zero[0]
 
     def _begin(  # type: ignore[override]

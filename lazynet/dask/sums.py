@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -34,6 +35,12 @@ Features = NDArray[np.int64]
 #: The answer of a span: a few numbers, and an array of sums.
 Answer = tuple[Any, Any]
 NOTHING = np.zeros(0)
+#: The numbers of ``SpanLoss.evaluate``: the loss, its rounding, its curvature in b, and the sums of
+#: positive and of negative duals; then (1/n) sum s_i l*(-f a_i) at f = 1, minus its first
+#: derivative in f, and its second.
+Evaluated = namedtuple(
+    "Evaluated", "loss rounding curvature positive negative conjugate first second"
+)
 
 # The number of tasks whose answers one task adds: a power of 2, so that it adds a subtree.
 _FAN_IN = 8
@@ -80,15 +87,11 @@ class SpanLoss(MeanLoss):
         return np.where(duals > 0.0, *sides) * duals
 
     def evaluate(self) -> Answer:
-        """The loss, its rounding, its curvature in b, and the sums of positive and negative duals.
-
-        Then (1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second.
-        The array is u.
-        """
+        """The numbers of ``Evaluated``; the array is u."""
         a, moves, h = self.derivatives
         bends = np.divide(moves**2, h, out=np.zeros(len(h)), where=h > 0.0)
         conjugates = self.conjugate(a)[0], (moves * (self.at + self.b)).sum(), bends.sum()
-        numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
+        numbers = Evaluated(*self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates)
         return np.array(numbers), self.correlations(a)
 
     def gram(self, features: Features, n_heads: int) -> Answer:

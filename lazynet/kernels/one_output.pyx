@@ -56,7 +56,7 @@ cdef object row_of(str kind):
 cdef int begin(
     AnyRule* rule, str kind, const double[::1] constants, const double[::1] fields, bint running
 ) except -1:
-    """Fill in the rule as of now; returns its number."""
+    """Set ``rule`` from its constants and fields; returns the number of its kind."""
     cdef object row = row_of(kind)
     cdef int code = KINDS[kind][0]
     check_vector("constants", constants, len(row.constants))
@@ -74,7 +74,7 @@ cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except?
 
 
 cdef int take_entries(AnyRule* rule, double[::1] memory) except -1:
-    """Give the rule its tables, of two numbers an entry, or raise where they do not hold ``now``."""
+    """Give the rule its tables of two numbers per entry; raises if ``now`` lies outside."""
     cdef Py_ssize_t length = 0 if memory is None else memory.shape[0]
     rule.tables.entries = memory_of(memory, "two numbers per step", length)
     rule.tables.room = length // 2

@@ -51,7 +51,7 @@ from .rules.tables cimport Tables
 cdef double predict(
     const Rule* given, const double* cells, const OwnRow* row, const OwnRow* next
 ) noexcept nogil:
-    """x.w of a row, without the factor that all weights share; fetches the cells of ``next`` or NULL."""
+    """x.w of a row, without the common factor of all weights; fetches the cells of ``next``."""
     cdef Rule rule = given[0]  # a copy, which stays in registers
     cdef Eight sums = eight_zeros()
     cdef double[LANES] products
@@ -112,7 +112,7 @@ cdef void update(const Rule* given, double* cells, const OwnRow* row, double mov
 
 
 cdef void copy_out_of_line(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil:
-    # A function that is not inlined: else every loop would contain this code three times.
+    # Not inlined: inlined, every loop would contain this code three times.
     copy_row(csr, number, row)
 
 
@@ -221,7 +221,7 @@ cdef Status run_with_cells(CellRule* rule, StepChunk* at) noexcept nogil:
         if at.follows_row_sizes and measure(rule, row_size(at, row)):
             status = NEEDS_SWEEP
             break
-        # A loaded intercept of a rule with given rates counts, fitted or not.
+        # With given rates, an intercept that was loaded is added also where it is not learned.
         prediction = predict_row(
             rule, at, row, row_to_fetch(rule, at, &rows),
             rule.intercept if scheduled(rule) or at.fit_intercept else 0.0,
@@ -231,7 +231,7 @@ cdef Status run_with_cells(CellRule* rule, StepChunk* at) noexcept nogil:
         if status != FINISHED:
             break
         look_ahead(rule, at, &rows)
-        # Two rules keep the step in their cells, also where nothing moves.
+        # The cells of two rules also record steps that move nothing.
         if CellRule is Carpenter or CellRule is Tables or move != 0.0:
             update(rule, at.cells, row, move)
         rate, pull = at.rates[at.step], at.pull[at.step]

@@ -1,5 +1,5 @@
-# The parts of a step of one_output_loop.pyx: the loops over cells, those of the nonzeros of a row, eight side by side,
-# and those of all weights; and a step on the clock, which a sweep may interrupt between its parts.
+# The parts of a step of one_output_loop.pyx: loops over the cells of a row, eight side by side; loops
+# over all cells; and the parts of a step on the clock, between which a sweep may interrupt it.
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint32_t
 
@@ -29,7 +29,7 @@ include "one_output_rules.pxi"
 cdef inline void gather(
     const Rule* rule, const double* cells, const uint32_t* columns, Lanes* cell
 ) noexcept nogil:
-    """The numbers in the cells of some columns, those of a kind side by side."""
+    """Read the cells of some columns: cell[i] holds the i-th number of each."""
     cdef int number
     if numbers(rule) == 2:
         gather2(cells, columns, &cell[0], &cell[1])
@@ -185,7 +185,7 @@ cdef inline Status count_on_clock(
 cdef inline Status propose_on_clock(
     ClockRule* rule, const StepChunk* at, const OwnRow* row, double prediction, Proposal* step
 ) noexcept nogil:
-    """How far the step goes; refused where that is not finite."""
+    """Compute the moves of the step; OVERFLOWED if one is not finite."""
     if at.tuning.in_use:
         propose(
             step, &rule.state, at.tuning, at.loss, at.epsilon, at.fit_intercept,
@@ -230,7 +230,7 @@ cdef inline Status start_on_clock(
 cdef inline void resume_on_clock(
     ClockRule* rule, const StepChunk* at, Proposal* step
 ) noexcept nogil:
-    """How far a step goes whose first half was taken before a sweep."""
+    """The moves of a step that a sweep has interrupted."""
     step.move = step.intercept_move = rule.pending_move
     if at.tuning.in_use:
         step.intercept_move = rule.state.intercept_move
@@ -258,7 +258,7 @@ cdef inline Status finish_on_clock(
 cdef inline Status start_with_cells(
     CellRule* rule, const StepChunk* at, const OwnRow* row, double prediction, double slope, double* move
 ) noexcept nogil:
-    """How far the step goes, refused where that is not finite; and what some rules need beside it."""
+    """Compute the move of the step; store what some rules need; OVERFLOWED if it is not finite."""
     move[0] = at.rates[at.step] * slope if scheduled(rule) else slope
     if CellRule is Saga:
         move[0] = slope - rule.slopes[row.number]

@@ -243,7 +243,9 @@ class Ascent:
             if not solved and self.waited < _MOST_WAITING:
                 return None
             at_once, self.waited = self.waited == 1, 0
-            return _STEP if not solved else 1.0 / _STEP if at_once else 1.0
+            if not solved:
+                return _STEP
+            return 1.0 / _STEP if at_once else 1.0
         progress = max(self.last - now.objective, 0.0)
         first, self.last = self.last == np.inf, now.objective
         if now.inner_gap > 4.0 * progress + now.distance:

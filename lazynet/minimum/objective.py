@@ -363,8 +363,8 @@ def certificate_of(
         if factor > within:
             excess, lost_excess = squared / (2.0 * l2), lost_squares / (2.0 * l2)
         conjugate, lost_conjugate = conjugate_of(factor)
-        doubt = lost_excess + lost_conjugate + _SLACK * (abs(conjugate) + excess)
-        dual = max(dual, -conjugate - excess - (doubt if checked else 0.0))
+        rounding = lost_excess + lost_conjugate + _SLACK * (abs(conjugate) + excess)
+        dual = max(dual, -conjugate - excess - (rounding if checked else 0.0))
     lost += _SLACK * (abs(loss) + abs(objective))
     lost += lost_balance * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
     gap = objective - dual + (lost if checked else 0.0)

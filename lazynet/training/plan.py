@@ -79,7 +79,7 @@ class Plan:
     """The average of the rule."""
     fit_intercept: bool
     softmax: bool = False
-    """Whether the classes share the softmax as their loss."""
+    """Whether the loss is the softmax of all classes."""
     dtype: str = "float64"
     """The type of the weights, if one pass learns several outputs."""
     max_iter: int = 1
@@ -95,7 +95,7 @@ class Plan:
     n_outputs: int = 1
     """The number of outputs to learn."""
     n_threads: int = 1
-    """The number of threads that share the outputs."""
+    """The number of threads among which the outputs are divided."""
     n_steps: InitVar[int | None] = None
 
     def __post_init__(self, n_steps: int | None) -> None:
@@ -138,8 +138,8 @@ class Plan:
         """The numbers for the kernel of a rule that is not affine, at this share of its rates."""
         if self.rule.is_affine:
             return ()
-        shared = {"share": self.share} if isinstance(self.rule, AdaGrad) else {}
-        return self.rule.constants(self.penalty, self.loss, **shared)
+        options = {"share": self.share} if isinstance(self.rule, AdaGrad) else {}
+        return self.rule.constants(self.penalty, self.loss, **options)
 
     # --- engines ---
 

@@ -56,6 +56,13 @@ class Problem:
         return replace(self, X=self.X[:rows], y=self.y[:rows])
 
 
+def weights_after(learner: Competitor) -> NDArray[np.float64]:
+    """The weights after all rows of the learner."""
+    learner.begin()
+    learner.learn(0, learner.n_rows)
+    return learner.weights()
+
+
 def slope(prediction: float, label: float) -> float:
     """The derivative of log(1 + exp(-y p)) in p."""
     margin = label * prediction
@@ -92,35 +99,29 @@ class Competitor(ABC):
     """
 
     name: ClassVar[str]
+    #: the weights, or the numbers that represent them
+    w: Any
     intercept: float
+    t: int
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.n_rows, self.n_features = problem.X.shape
         self.labels = problem.y.tolist()
 
-    @abstractmethod
+    def stored(self, weights: NDArray[np.float64]) -> Any:
+        """A copy of the weights in the form of the learner."""
+        return weights.copy()
+
     def begin(self) -> None:
         """Start from the problem's weights, intercept and step."""
+        self.w = self.stored(self.problem.weights)
+        self.intercept, self.t = self.problem.intercept, self.problem.t
 
     @abstractmethod
     def learn(self, start: int, stop: int) -> None:
         """Visit the rows start ... stop - 1, once each, in this order."""
 
-    @abstractmethod
     def weights(self) -> NDArray[np.float64]:
         """All weights, brought current."""
-
-
-class OnArray(Competitor):
-    """A competitor whose weights, or the numbers that represent them, are a NumPy array."""
-
-    w: NDArray[np.float64]
-
-    def begin(self) -> None:
-        self.w = self.problem.weights.copy()
-        self.intercept = self.problem.intercept
-        self.t = self.problem.t
-
-    def weights(self) -> NDArray[np.float64]:
-        return self.w.copy()
+        return as_array(self.w)

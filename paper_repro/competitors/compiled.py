@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from paper_repro.competitors.base import (
     Competitor,
     Problem,
     slope,
+    weights_after,
 )
 from paper_repro.runs import learner, plan
 
@@ -74,6 +76,13 @@ class Clock(_Engine):
 
     name = CLOCK
     storage = lazynet.Clock()
+
+
+def after_a_pass(problem: Problem) -> Problem:
+    """The problem that begins after a pass of the clock over its rows."""
+    clock = Clock(problem)
+    weights = weights_after(clock)
+    return replace(problem, weights=weights, intercept=clock.intercept, t=clock.n_rows)
 
 
 class SparsePredictions(_Engine):

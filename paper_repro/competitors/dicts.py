@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from math import copysign
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +21,11 @@ class _Dicts(interpreted.Rows):
         columns, values, starts = X.indices.tolist(), X.data.tolist(), X.indptr.tolist()
         self.rows = [dict(zip(columns[a:b], values[a:b], strict=True)) for a, b in pairwise(starts)]
 
-    def begin(self) -> None:
-        self.w = self.problem.weights.tolist()
-        self.intercept = self.problem.intercept
-        self.t = self.problem.t
+    def stored(self, weights: NDArray[np.float64]) -> Any:
+        return weights.tolist()
 
     def nonzeros(self, i: int) -> Callable[[], Iterable[tuple[int, float]]]:
         return self.rows[i].items
-
-    def counters(self) -> list[int]:
-        return [0] * self.n_features
-
-    def weights(self) -> NDArray[np.float64]:
-        return np.array(self.w)
 
 
 class Dense(_Dicts):

@@ -27,16 +27,13 @@ from paper_repro.competitors.base import (
 class Rows(Competitor):
     """A competitor whose weights ``w`` are read and written one by one."""
 
-    w: Any
-    t: int
-
     @abstractmethod
     def nonzeros(self, i: int) -> Callable[[], Iterable[tuple[int, float]]]:
         """What gives, again and again, the columns and values of a row."""
 
-    @abstractmethod
     def counters(self) -> Any:
         """A zero for every feature."""
+        return [0] * self.n_features
 
 
 class SparsePredictions(Rows):
@@ -69,7 +66,7 @@ class Tables(Rows):
     name = TABLES
 
     def begin(self) -> None:
-        super().begin()  # type: ignore[safe-super]
+        super().begin()
         self.psi = self.counters()
         self.P, self.B = [1.0], [0.0]
 
@@ -105,7 +102,7 @@ class Clock(Rows):
     name = CLOCK
 
     def begin(self) -> None:
-        super().begin()  # type: ignore[safe-super]
+        super().begin()
         self.scale, self.shift = 1.0, 0.0
 
     def learn(self, start: int, stop: int) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from paper_repro.competitors import interpreted
-from paper_repro.competitors.base import DENSE, SPARSE_PREDICTIONS, Problem, as_array, slope
+from paper_repro.competitors.base import DENSE, SPARSE_PREDICTIONS, Problem, slope
 
 #: What gives, again and again, columns and values.
 Elements = Callable[[], Iterable[tuple[int, float]]]
@@ -60,20 +60,12 @@ class _Rows(interpreted.Rows):
         super().__init__(problem)
         self.reading = reading
 
-    def begin(self) -> None:
-        self.w = self.reading.stored(self.problem.weights)
-        self.intercept = self.problem.intercept
-        self.t = self.problem.t
+    def stored(self, weights: NDArray[np.float64]) -> Any:
+        return self.reading.stored(weights)
 
     def nonzeros(self, i: int) -> Elements:
         row = self.problem.X[i]
         return self.reading.looked_up(row, row.indices.tolist())
-
-    def counters(self) -> list[int]:
-        return [0] * self.n_features
-
-    def weights(self) -> NDArray[np.float64]:
-        return as_array(self.w)
 
 
 class Dense(_Rows):

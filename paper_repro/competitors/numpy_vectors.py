@@ -10,7 +10,7 @@ from paper_repro.competitors.base import (
     DENSE,
     SPARSE_PREDICTIONS,
     TABLES,
-    OnArray,
+    Competitor,
     Problem,
     clock_weights,
     slope,
@@ -22,7 +22,7 @@ from paper_repro.competitors.base import (
 BUDGET = 2**20
 
 
-class _Vectors(OnArray):
+class _Vectors(Competitor):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         X = problem.X

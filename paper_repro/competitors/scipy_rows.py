@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_repro.competitors import interpreted
-from paper_repro.competitors.base import DENSE, OnArray, slope
+from paper_repro.competitors.base import DENSE, Competitor, slope
 
 
-class _Rows(OnArray, interpreted.Rows):
+class _Rows(interpreted.Rows):
     def nonzeros(self, i: int) -> Callable[[], Iterable[tuple[int, float]]]:
         row = self.problem.X[i]
         return partial(zip, row.indices.tolist(), row.data, strict=True)
@@ -25,7 +25,7 @@ class _Rows(OnArray, interpreted.Rows):
         return np.zeros(self.n_features, dtype=np.int64)
 
 
-class Dense(OnArray):
+class Dense(Competitor):
     """Predicts and learns over all features; the row is spread out first."""
 
     name = DENSE

@@ -8,7 +8,7 @@ from typing import Any
 
 from paper_repro.curves import curves, panels
 from paper_repro.pubmed.bag import Bag
-from paper_repro.render import Content, Table, rendered
+from paper_repro.render import Content, Table
 from paper_repro.study import Report
 
 #: How many of the most frequent headings are named.
@@ -74,8 +74,4 @@ def content(document: Mapping[str, Any]) -> Content:
     )
 
 
-MEDLINE = Report(
-    name="medline",
-    title="Real abstracts: PubMed's XML, counted",
-    **rendered(content),
-)
+MEDLINE = Report(name="medline", title="Real abstracts: PubMed's XML, counted", content=content)

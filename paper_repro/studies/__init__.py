@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from paper_repro.render import drawn, rendered
 from paper_repro.studies import (
     accuracy,
     accuracy_page,
@@ -22,66 +21,51 @@ from paper_repro.studies import (
 from paper_repro.study import Study
 
 
-def _rendered(name: str, module: Any, title: str, page: Any = None, **more: Any) -> Study:
-    """A study whose ``content`` is rendered, that of ``page`` where there is a second module."""
+def _study(name: str, module: Any, title: str, page: Any = None, **more: Any) -> Study:
+    """The study of a module; ``page`` is the module of its content if that is another one."""
     content = (page or module).content
-    return Study(name=name, title=title, cells=module.cells, **rendered(content), **more)
+    return Study(name=name, title=title, cells=module.cells, content=content, **more)
 
 
 #: In the order in which they run: the papers' table first.
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        Study(
-            name="table",
-            title="Lazy against dense updates: the papers' tables, rerun",
-            cells=table.cells,
-            page=table_page.page,
-            draw=drawn(table_page.panels, width=10.0),
-            finding=table_page.finding,
+        _study(
+            "table",
+            table,
+            "Lazy against dense updates: the papers' tables, rerun",
+            table_page,
+            on_index=True,
             shown=table_page.headline,
         ),
-        _rendered("corpus", corpus, "The corpus: its shape as asked and as found"),
-        _rendered(
-            "crossover", crossover, "At what density dense updates catch up", on_corpus=False
-        ),
-        _rendered(
-            "scaling", scaling, "What a step costs: features, nonzeros, steps", on_corpus=False
-        ),
-        _rendered(
+        _study("corpus", corpus, "The corpus: its shape as asked and as found"),
+        _study("crossover", crossover, "At what density dense updates catch up", on_corpus=False),
+        _study("scaling", scaling, "What a step costs: features, nonzeros, steps", on_corpus=False),
+        _study(
             "accuracy",
             accuracy,
             "How exact: long runs against extended precision",
             accuracy_page,
             on_corpus=False,
         ),
-        _rendered(
+        _study(
             "averaging",
             averaging,
             "Averages of the iterates: what they are worth and what they cost",
         ),
-        Study(
-            name="stability",
-            title="Sparse and stable: which features are chosen, and whether they are chosen again",
-            cells=stability.cells,
-            page=stability_page.page,
-            draw=drawn(stability_page.panels),
+        _study(
+            "stability",
+            stability,
+            "Sparse and stable: which features are chosen, and whether they are chosen again",
+            stability_page,
             takes_test=True,
         ),
-        Study(
-            name="claims",
-            title="What the papers claim beside their tables",
-            cells=claims.cells,
-            page=claims.page,
-            draw=drawn(claims.panels),
-            on_corpus=False,
-        ),
-        Study(
-            name="released",
-            title="Stabilised truncated SGD as its authors released it: the same figures",
-            cells=released.cells,
-            page=released.page,
-            draw=drawn(released.panels, legend=False),
+        _study("claims", claims, "What the papers claim beside their tables", on_corpus=False),
+        _study(
+            "released",
+            released,
+            "Stabilised truncated SGD as its authors released it: the same figures",
             only_when_named=True,
             takes_test=True,
         ),

@@ -34,7 +34,7 @@ from paper_repro import published
 from paper_repro.measure import in_turns
 from paper_repro.pages import Template, table
 from paper_repro.planted import planted
-from paper_repro.render import Curves
+from paper_repro.render import Content, Curves
 from paper_repro.score import Spread, ratios, significant
 from paper_repro.studies import claims_verdicts
 from paper_repro.study import Cell, Measured, Record, Records, Settings
@@ -273,12 +273,11 @@ class Claims(Measured):
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(document: Mapping[str, Any]) -> str:
+def content(document: Mapping[str, Any]) -> Content:
     measured = Claims(document)
     verdicts = measured.verdicts()
-    return PAGE(
+    page = PAGE(
         "page",
-        finding=finding(document),
         rows=TRANSLATED_ROWS,
         columns=TRANSLATED_FEATURES,
         translations=table(
@@ -321,11 +320,11 @@ def page(document: Mapping[str, Any]) -> str:
         l1=REGRET_L1,
         share=measured.greatest_share_of_the_bound(),
     )
+    return Content(finding(measured), [page], panels(measured))
 
 
-def finding(document: Mapping[str, Any]) -> str:
+def finding(found: Claims) -> str:
     """What holds of the claims, in a sentence."""
-    found = Claims(document)
     worst = max(found.translation[CASGD])
     return PAGE(
         "finding",
@@ -346,9 +345,8 @@ def cost_table(found: Claims) -> str:
     return table(["features n", "steps T", "nonzeros k", *TIMED], rows)
 
 
-def panels(document: Mapping[str, Any]) -> list[Curves]:
+def panels(found: Claims) -> list[Curves]:
     """The curves of annealing, and the regret against the number of steps."""
-    found = Claims(document)
     regrets = {
         f"{loss}: {what}": (list(values), list(values.values()))
         for loss in REGRET_LOSSES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,8 +11,14 @@ from sklearn.preprocessing import normalize
 
 from lazynet import ASGDClassifier, FoBoS, StabilisedSGDClassifier, Tables
 from paper_repro import published
-from paper_repro.competitors.base import NONZERO_WEIGHTS, SPARSE_PREDICTIONS, TABLES, Problem
-from paper_repro.competitors.compiled import Clock
+from paper_repro.competitors.base import (
+    NONZERO_WEIGHTS,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    Problem,
+    weights_after,
+)
+from paper_repro.competitors.compiled import after_a_pass
 from paper_repro.competitors.dicts import ON_ZEROS
 from paper_repro.documents import from_settings
 from paper_repro.measure import Turn, in_turns
@@ -91,18 +96,8 @@ def zero_weights(settings: Settings, strength: float, _: Records) -> Record:
     corpus = from_settings(settings)
     zeros = np.zeros(corpus.X.shape[1])
     fresh = Problem(corpus.X, corpus.y, "fobos", zeros, l1=strength, l2=strength)
-    first = Clock(fresh)
-    first.begin()
-    first.learn(0, len(corpus.y))
-    problem = replace(
-        fresh, weights=first.weights(), intercept=first.intercept, t=len(corpus.y)
-    ).first(MOST_ROWS)
-    ends = {}
-    for kind in ON_ZEROS:
-        short = kind(problem.first(EQUALITY_ROWS))
-        short.begin()
-        short.learn(0, short.n_rows)
-        ends[kind.name] = short.weights()
+    problem = after_a_pass(fresh).first(MOST_ROWS)
+    ends = {kind.name: weights_after(kind(problem.first(EQUALITY_ROWS))) for kind in ON_ZEROS}
     turns = {kind.name: Turn(kind(problem), settings.seconds) for kind in ON_ZEROS}
     return {
         "features": len(problem.weights),

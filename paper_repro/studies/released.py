@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from paper_repro import sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of
-from paper_repro.render import Curves
+from paper_repro.render import Content, Curves
 from paper_repro.rows import Rows
 from paper_repro.score import significant
 from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
@@ -148,15 +148,21 @@ class Runs(Measured):
         difference = abs(float(self.found[name].mean()) - there.mean)
         return difference / spread if spread else math.inf * (difference > 0)
 
+    @property
+    def means_beside_theirs(self) -> dict[str, float]:
+        """The mean error and the mean nonzeros of a path, here and in the authors' program."""
+        error, nonzeros = (float(self.found[name].mean()) for name in (ERROR, NONZEROS))
+        theirs, their_nonzeros = (RELEASED[name].mean for name in (ERROR, NONZEROS))
+        return dict(error=error, theirs=theirs, nonzeros=nonzeros, their_nonzeros=their_nonzeros)
+
 
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(document: Mapping[str, Any]) -> str:
+def content(document: Mapping[str, Any]) -> Content:
     found = Runs(document)
-    return PAGE(
+    page = PAGE(
         "page",
-        finding=finding(document),
         train=found.record["train"],
         test=found.record["test"],
         features=found.record["features"],
@@ -166,22 +172,16 @@ def page(document: Mapping[str, Any]) -> str:
         comparison=comparison(found) if found.comparable else PAGE("not compared"),
         figures=figures_table(found),
     )
+    return Content(finding(found), [page], panels(found), legend=False)
 
 
-def finding(document: Mapping[str, Any]) -> str:
+def finding(found: Runs) -> str:
     """Whether the figures are those of the authors' program, in a sentence."""
-    found = Runs(document)
     if not found.comparable:
         return PAGE("no finding")
     far = [name for name in RELEASED if found.apart(name) > ERRORS_APART]
-    return PAGE(
-        "finding",
-        same=PAGE("the same" if not far else "not the same"),
-        error=float(found.found[ERROR].mean()),
-        theirs=RELEASED[ERROR].mean,
-        nonzeros=float(found.found[NONZEROS].mean()),
-        their_nonzeros=RELEASED[NONZEROS].mean,
-    )
+    same = PAGE("the same" if not far else "not the same")
+    return PAGE("finding", same=same, **found.means_beside_theirs)
 
 
 def comparison(found: Runs) -> str:
@@ -223,9 +223,8 @@ def figures_table(found: Runs) -> str:
     return table(header, rows)
 
 
-def panels(document: Mapping[str, Any]) -> list[Curves]:
+def panels(found: Runs) -> list[Curves]:
     """The test error after every burst, each run a line, and the authors' last error."""
-    found = Runs(document)
     return [
         Curves(
             "A line is a run, the mean of its paths",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any
@@ -129,15 +130,7 @@ def tuned(settings: Settings, loss: str, name: str, _: Records) -> Record:
         "ranges": {name: [each.low, each.high] for name, each in found.ranges.items()},
         "widenings": found.widenings,
         "at a bound": found.at_a_bound,
-        "trials": [
-            {
-                "parameters": trial.parameters,
-                "error": trial.error,
-                "nonzeros": trial.nonzeros,
-                "fewest": trial.fewest,
-            }
-            for trial in found.trials
-        ],
+        "trials": [asdict(trial) for trial in found.trials],
     }
 
 

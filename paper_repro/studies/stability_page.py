@@ -12,7 +12,7 @@ import numpy as np
 
 from paper_repro import sources
 from paper_repro.pages import Template, paragraphs, table
-from paper_repro.render import Curves
+from paper_repro.render import Content, Curves
 from paper_repro.score import significant
 from paper_repro.studies.stability import AGAIN, LOSSES, RUNS, SHARES, SWEEP_RUNS, UPDATES
 from paper_repro.studies.stability_outcomes import (
@@ -158,12 +158,11 @@ def data_name(file: str | None) -> str:
     return _DATA.get(file.split(".")[0], file)
 
 
-def page(document: Mapping[str, Any]) -> str:
+def content(document: Mapping[str, Any]) -> Content:
     found = Selections(document)
     rows = found.rows
-    return PAGE(
+    page = PAGE(
         "page",
-        finding=finding(found),
         train=rows["train"],
         test=rows["test"],
         origin=rows["origin"],
@@ -191,6 +190,7 @@ def page(document: Mapping[str, Any]) -> str:
         sweeps_table=sweeps_table(found),
         tuning_table=tuning_table(found),
     )
+    return Content(finding(found), [page], panels(found))
 
 
 def searched(found: Selections) -> str:
@@ -205,9 +205,9 @@ def searched(found: Selections) -> str:
         edge=EDGE,
         widenings=MOST_WIDENINGS,
         settings=found.settings_of_a_parameter,
-        untruncated=PAGE("with rate 0", settings=found.settings_of_a_parameter)
+        untruncated=PAGE("untruncated too", settings=found.settings_of_a_parameter)
         if found.tried_without_truncation
-        else PAGE("without rate 0"),
+        else PAGE("always truncated"),
         at_bounds=PAGE("at a bound", which=", ".join(near)) if near else PAGE("none at a bound"),
         validation=VALIDATION_SHARE,
         orders=ORDERS,
@@ -309,9 +309,8 @@ def tuning_table(found: Selections) -> str:
     return table(header, rows)
 
 
-def panels(document: Mapping[str, Any]) -> list[Curves]:
+def panels(found: Selections) -> list[Curves]:
     """Error against nonzeros, how often features are chosen, nonzeros over the last updates."""
-    found = Selections(document)
     errors, frequencies, last = [], [], []
     for loss, title in LOSSES.items():
         outcomes = {name: found.outcome(loss, name) for name in found.tuned}

@@ -1,9 +1,9 @@
 """Study ``table``: how many times faster are lazy updates than dense ones, like for like?
 
 Lipton & Elkan's timing tables are rerun in tiers of implementation, from dictionaries in pure
-Python to compiled code.  In each tier a lazy learner takes turns with a dense one that computes the
-same weights, and the weights are compared.  ``table_lookup`` has the tiers that look every element
-of a SciPy row up, and ``table_verdicts`` judges the ratios.
+Python to compiled code.  In each tier a lazy learner is measured in turns with a dense one that
+computes the same weights, and the weights are compared.  ``table_lookup`` has the tiers that look
+every element of a SciPy row up, and ``table_verdicts`` judges the ratios.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from paper_repro.competitors.base import (
     TABLES,
     Competitor,
     Problem,
+    weights_after,
 )
-from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
+from paper_repro.competitors.compiled import after_a_pass
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.score import Spread, ratios
@@ -44,7 +45,6 @@ from paper_repro.studies.table_lookup import (
     learners,
     same_weights,
     shares,
-    weights_after,
 )
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
@@ -114,11 +114,7 @@ class Workbench:
         with each.
         """
         corpus = self.corpus()
-        fresh = Problem(corpus.X, corpus.y, rule, np.zeros(corpus.X.shape[1]))
-        first = Clock(fresh)
-        first.begin()
-        first.learn(0, len(corpus.y))
-        return replace(fresh, weights=first.weights(), intercept=first.intercept, t=len(corpus.y))
+        return after_a_pass(Problem(corpus.X, corpus.y, rule, np.zeros(corpus.X.shape[1])))
 
     @property
     def rows_looked_up(self) -> int:

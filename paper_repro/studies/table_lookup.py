@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from paper_repro.competitors import PLAINEST, READINGS
-from paper_repro.competitors.base import DENSE, SPARSE_PREDICTIONS, Competitor, Problem
+from paper_repro.competitors.base import (
+    DENSE,
+    SPARSE_PREDICTIONS,
+    Competitor,
+    Problem,
+    weights_after,
+)
 from paper_repro.competitors.compiled import Dense as CompiledDense
 from paper_repro.score import equality
 from paper_repro.study import Record
@@ -77,13 +83,6 @@ def same_weights(
             learner = make(few, features=features.tolist()) if name in SHARED else make(few)
             found[name] = weights_after(learner)[features]
         yield tier, compared(found, compiled, tier, rule) | {"rows": len(few.y)}
-
-
-def weights_after(learner: Competitor) -> NDArray[np.float64]:
-    """The weights after all rows of the learner."""
-    learner.begin()
-    learner.learn(0, learner.n_rows)
-    return learner.weights()
 
 
 def compared(

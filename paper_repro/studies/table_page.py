@@ -9,7 +9,7 @@ from paper_repro.competitors import DESCRIPTIONS, PLAINEST, READINGS, RULES, TIE
 from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.pages import Template
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
-from paper_repro.render import Dots
+from paper_repro.render import Content, Dots
 from paper_repro.runs import ETA0, L1, L2
 from paper_repro.score import SAME, Spread, coverage, duration, significant
 from paper_repro.studies.table import SHOWN, UNCACHED, TierTimes, all_groups, groups
@@ -27,13 +27,12 @@ from paper_repro.studies.table_verdicts import (
 PAGE = Template.beside(__file__)
 
 
-def page(document: Mapping[str, Any]) -> str:
+def content(document: Mapping[str, Any]) -> Content:
     measured = TierTimes(document)
     alike = is_alike(measured)
     found = reproduction(document)
-    return PAGE(
+    page = PAGE(
         "page",
-        finding=finding(document),
         headline=headline(document),
         setting=setting(measured),
         summary=summary(measured),
@@ -49,11 +48,11 @@ def page(document: Mapping[str, Any]) -> str:
         coverage=coverage(measured.repeats),
         every_row=every_row(measured),
     )
+    return Content(finding(measured), [page], panels(measured), width=10.0)
 
 
-def finding(document: Mapping[str, Any]) -> str:
+def finding(measured: TierTimes) -> str:
     """How long an epoch takes in compiled code, lazy and dense."""
-    measured = TierTimes(document)
     examples = measured.corpus["examples"]
     lazy, dense = (examples * measured.median("compiled", "fobos", name) for name in (CLOCK, DENSE))
     return PAGE(
@@ -306,9 +305,8 @@ def every_row(measured: TierTimes) -> str:
     )
 
 
-def panels(document: Mapping[str, Any]) -> list[Dots]:
+def panels(measured: TierTimes) -> list[Dots]:
     """Ratios of the tables, of the clock, and as printed; one panel per dense learner."""
-    measured = TierTimes(document)
     found = []
     for slow, title in ((DENSE, "dense / lazy"), (SPARSE_PREDICTIONS, "with sparse predictions")):
         rows = {}

@@ -127,30 +127,14 @@ class Range:
 Ranges = dict[str, Range]
 
 
-def _rate(scales: Scales) -> Ranges:
-    rate = scales.rate
-    return {"eta0": Range(0.5 * rate, 64.0 * rate, logarithmic=True)}
-
-
-def _strength(scales: Scales) -> Ranges:
-    return {"l1": Range(1e-4 * scales.strength, scales.strength, logarithmic=True)}
-
-
-def _penalised(scales: Scales) -> Ranges:
-    return {**_rate(scales), **_strength(scales)}
-
-
-def _averaged(scales: Scales) -> Ranges:
-    rate = scales.rate
-    return {
-        "gamma": Range(1.0 / (64.0 * rate), 1.0 / (0.5 * rate), logarithmic=True),
-        **_strength(scales),
-    }
-
-
-def _bursts(scales: Scales) -> Ranges:
+def _ranges_of_all(scales: Scales) -> Ranges:
+    """The range of every parameter that a method may tune."""
+    least, most = 0.5 * scales.rate, 64.0 * scales.rate
     steps = float(scales.steps)
     return {
+        "eta0": Range(least, most, logarithmic=True),
+        "gamma": Range(1.0 / most, 1.0 / least, logarithmic=True),
+        "l1": Range(1e-4 * scales.strength, scales.strength, logarithmic=True),
         "burst_size": Range(min(20.0, steps / 4), min(2000.0, steps), True, 1.0, steps),
         "rejection_rate": Range(0.0, 0.99, least=0.0, most=0.99),
         "stability": Range(0.0, 1.0, least=0.0, most=1.0),
@@ -158,20 +142,16 @@ def _bursts(scales: Scales) -> Ranges:
     }
 
 
-def _in_bursts(scales: Scales) -> Ranges:
-    return {**_rate(scales), **_bursts(scales)}
-
-
-def _nothing(scales: Scales) -> Ranges:
-    return {}
-
-
 @dataclass(frozen=True)
 class Method:
-    """How to make an estimator from a loss and a setting, and the ranges of its parameters."""
+    """How to make an estimator from a loss and a setting, and the parameters to tune."""
 
     make: Callable[[str, Parameters], Any]
-    ranges: Callable[[Scales], Ranges]
+    tuned: tuple[str, ...] = ()
+
+    def ranges(self, scales: Scales) -> Ranges:
+        of_all = _ranges_of_all(scales)
+        return {name: of_all[name] for name in self.tuned}
 
 
 def draw(ranges: Ranges, generator: np.random.Generator) -> Parameters:
@@ -222,31 +202,27 @@ def _dual_averaging(loss: str, parameters: Parameters) -> LazyNetClassifier:
     return _one_run(loss, rule=lazynet.RDA(gamma=parameters["gamma"]), l1=parameters["l1"])
 
 
-def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
+def _in_paths(kind: Callable[..., Any], **fixed: Any) -> Callable[[str, Parameters], Any]:
     """``PATHS`` paths of ``PATH_PASSES`` passes."""
 
-    def make(loss: str, parameters: Parameters) -> StabilisedSGDClassifier:
+    def make(loss: str, parameters: Parameters) -> Any:
         options = {"n_paths": PATHS, "max_iter": PATH_PASSES, **fixed, **parameters}
-        return StabilisedSGDClassifier(loss, **options)
+        return kind(loss, **options)
 
     return make
 
 
-def _released(loss: str, parameters: Parameters) -> ReleasedClassifier:
-    """``PATHS`` paths of ``PATH_PASSES`` passes, as the authors' program runs them."""
-    options = {"n_paths": PATHS, "max_iter": PATH_PASSES, **parameters}
-    return ReleasedClassifier(loss, **options)
-
-
+_stabilised = partial(_in_paths, StabilisedSGDClassifier)
+_BURSTS = ("burst_size", "rejection_rate", "stability", "annealing")
 METHODS: dict[str, Method] = {
-    SGD: Method(_at_falling_rates(lazynet.SGD), _rate),
+    SGD: Method(_at_falling_rates(lazynet.SGD), ("eta0",)),
     TRUNCATED: Method(
-        _at_falling_rates(partial(lazynet.TruncatedGradient, period=PERIOD)), _penalised
+        _at_falling_rates(partial(lazynet.TruncatedGradient, period=PERIOD)), ("eta0", "l1")
     ),
-    FOBOS: Method(_at_falling_rates(lazynet.FoBoS), _penalised),
-    RDA: Method(_dual_averaging, _averaged),
-    INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts),
-    UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts),
+    FOBOS: Method(_at_falling_rates(lazynet.FoBoS), ("eta0", "l1")),
+    RDA: Method(_dual_averaging, ("gamma", "l1")),
+    INFORMATIVE: Method(_stabilised(gravity="informative"), ("eta0", *_BURSTS)),
+    UNIVERSAL: Method(_stabilised(gravity="universal"), ("eta0", *_BURSTS)),
     # K0 = 20, n_K = 5, M = 4, beta0 = 0.8, gamma = -9, pi0 = 0.85, Theta = 0.5, rates 1 / sqrt(t)
     BORROWED: Method(
         _stabilised(
@@ -257,14 +233,13 @@ METHODS: dict[str, Method] = {
             rejection_rate=0.8,
             annealing=-9.0,
             stability=0.85,
-        ),
-        _nothing,
+        )
     ),
-    DEFAULTS: Method(_stabilised(), _nothing),
+    DEFAULTS: Method(_stabilised()),
     # At the end: a method draws its settings from the number of its place.
     # Its rates are 1 / sqrt(t + 1).
-    RELEASED: Method(_released, _bursts),
-    RELEASED_EXAMPLE: Method(_released, _nothing),
+    RELEASED: Method(_in_paths(ReleasedClassifier), _BURSTS),
+    RELEASED_EXAMPLE: Method(_in_paths(ReleasedClassifier)),
 }
 
 

@@ -172,11 +172,11 @@ def runs(loss, seconds=1.0):
 
 def test_ratios_are_those_of_the_best_other_program():
     """DualNet is lazynet's own, and SGD with the hinge has no log loss: neither is the best."""
-    race = {
+    measured = {
         untuned.OURS: runs(0.6, 3.0), untuned.DUAL: runs(0.1), untuned.SGD: runs(None, 2.0),
         "LogisticRegression": runs(0.5),
     }  # fmt: skip
-    each = defaults.Set("one", problems.TWO, race)
+    each = defaults.Set("one", problems.TWO, measured)
     assert each.loss_ratio() == pytest.approx(1.2)
     assert each.time_ratio() == pytest.approx(1.5)
 

@@ -27,15 +27,8 @@ def problem(rule, n_rows=60, n_features=40, seed=0):
 
 def reference(given, stop):
     """The plain dense algorithm from the same first weights."""
-    twin = DenseReference(
-        given.X.shape[1],
-        loss="log_loss",
-        rule=given.rule,
-        l1=given.l1,
-        l2=given.l2,
-        schedule=lambda t: given.rate(t + given.t),
-        fit_intercept=True,
-    )
+    options = dict(loss="log_loss", rule=given.rule, l1=given.l1, l2=given.l2, fit_intercept=True)
+    twin = DenseReference(given.X.shape[1], schedule=lambda t: given.rate(t + given.t), **options)
     twin.weights, twin.intercept = given.weights.tolist(), given.intercept
     for i in range(stop):
         row = given.X[i]

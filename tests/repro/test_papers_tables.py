@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,13 +15,7 @@ from paper_repro.__main__ import main
 from paper_repro.command import guarded
 from paper_repro.competitors import DESCRIPTIONS, PLAINEST, READINGS, TIERS, looked_up
 from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Problem
-from paper_repro.index import (
-    REPORTS,
-    documents_below,
-    documents_in,
-    index_of,
-    papers_table,
-)
+from paper_repro.index import REPORTS, documents_below, documents_in, index_of, papers_table
 from paper_repro.measure import Turn, in_turns
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
@@ -29,13 +24,7 @@ from paper_repro.studies.table import TierTimes, all_groups
 from paper_repro.studies.table_page import headline
 from paper_repro.studies.table_verdicts import printed_ratio, reproduction
 
-TINY = [
-    "--examples=300",
-    "--features=400",
-    "--nonzeros=8",
-    "--repeats=2",
-    "--seconds=0.002",
-]
+TINY = ["--examples=300", "--features=400", "--nonzeros=8", "--repeats=2", "--seconds=0.002"]
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -44,15 +33,8 @@ TINY = [
 def test_competitors_take_turns():
     """Every repeat has each competitor once, and the first round does not count."""
     calls = []
-
-    def competitor(name, seconds):
-        def run():
-            calls.append(name)
-            return seconds
-
-        return run
-
-    seconds = in_turns({"a": competitor("a", 3.0), "b": competitor("b", 1.0)}, repeats=2)
+    competitors = {"a": lambda: calls.append("a") or 3.0, "b": lambda: calls.append("b") or 1.0}
+    seconds = in_turns(competitors, repeats=2)
     assert calls == ["a", "b", "b", "a", "a", "b"]
     assert seconds == {"a": [3.0, 3.0], "b": [1.0, 1.0]}
     assert ratios(seconds["a"], seconds["b"]) == Spread(3.0, 3.0, 3.0)
@@ -132,21 +114,11 @@ def finished(tmp_path_factory):
 
 def test_the_table_has_every_tier_and_the_papers_figures(finished):
     """The page has the printed ratios, the measured ones and the machine."""
-    page = (finished / "table.md").read_text()
-    for expected in (
-        *DESCRIPTIONS.values(),
-        PLAINEST,
-        "over 2000",
-        "over 1400",
-        "612",
-        "2,947",
-        "l1 = 1e-06",
-    ):
-        assert expected in page
-    document = load("table", finished)
-    assert document["machine"]["processor"] in page
-    assert "nan" not in page
-    assert "inf" not in re.findall(r"\w+", page)
+    page, document = (finished / "table.md").read_text(), load("table", finished)
+    figures = ["over 2000", "over 1400", "612", "2,947", "l1 = 1e-06"]
+    for each in (*DESCRIPTIONS.values(), PLAINEST, *figures, document["machine"]["processor"]):
+        assert each in page
+    assert not {"nan", "inf"} & set(re.findall(r"\w+", page))
     for tier, competitors in {**TIERS, PLAINEST: READINGS[PLAINEST]}.items():
         for name in competitors:
             assert re.search(rf"\| {tier} \| FoBoS \| {name} \| [\d,]+ \|", page)
@@ -216,19 +188,19 @@ def test_a_reading_with_other_weights_ends_the_run(tier, start, monkeypatch):
         dict(table_lookup.same_weights(start, "fobos"))
 
 
+def with_ratio(document, tier, rule, slow, factor):
+    """The document in which a ratio of a tier is the printed one times a factor."""
+    ratio = factor * printed_ratio(tier if tier == "dicts" else "scipy", rule, slow)
+    scale = ratio / TierTimes(document).ratio(tier, rule, slow, TABLES).median
+    group, name = (table_lookup.LOOKED_UP, f"{tier}: {slow}") if tier in READINGS else (tier, slow)
+    for key, record in document["records"].items():
+        if key.startswith(f"{group}/{rule}/round"):
+            record[name] *= scale
+
+
 def with_ratios(document, tier, factor):
-    """The document in which the ratios of a tier are the printed ones times a factor."""
-    records = document["records"]
-    for rule in ("sgd", "fobos"):
-        for slow in (DENSE, SPARSE_PREDICTIONS):
-            ratio = factor * printed_ratio("scipy", rule, slow)
-            scale = ratio / TierTimes(document).ratio(tier, rule, slow, TABLES).median
-            group, name = f"{tier}/{rule}", slow
-            if tier in READINGS:
-                group, name = f"{table_lookup.LOOKED_UP}/{rule}", f"{tier}: {slow}"
-            for key in records:
-                if key.startswith(f"{group}/round"):
-                    records[key][name] *= scale
+    for rule, slow in product(("sgd", "fobos"), (DENSE, SPARSE_PREDICTIONS)):
+        with_ratio(document, tier, rule, slow, factor)
 
 
 @pytest.mark.parametrize(
@@ -263,12 +235,7 @@ def test_the_verdict_on_both_loops_follows_from_their_ratios(
 def test_the_verdict_on_the_early_text_follows_from_its_ratio(factor, words):
     """A ratio counts as reproduced within a factor of 1.5 of the printed one."""
     document = load("table")
-    measured = TierTimes(document)
-    printed = printed_ratio("dicts", "fobos", SPARSE_PREDICTIONS)
-    scale = factor * printed / measured.ratio("dicts", "fobos", SPARSE_PREDICTIONS, TABLES).median
-    for key, record in document["records"].items():
-        if key.startswith("dicts/fobos/round"):
-            record[SPARSE_PREDICTIONS] *= scale
+    with_ratio(document, "dicts", "fobos", SPARSE_PREDICTIONS, factor)
     assert f"The ratio of the early text {words}." in headline(document)
 
 
@@ -375,37 +342,23 @@ def test_the_readme_has_the_committed_results():
     assert words[0] == words[1]
 
 
-#: Both collections of studies: the folder of their results, and the reports.
-COLLECTIONS = [(RESULTS, REPORTS), (benchmarks.RESULTS, benchmarks.STUDIES)]
-
-
 @pytest.mark.parametrize(
-    ("folder", "report"),
-    [(folder, report) for folder, reports in COLLECTIONS for report in reports.values()],
-    ids=lambda value: getattr(value, "name", ""),
+    ("folder", "reports", "others"),
+    [
+        (RESULTS, REPORTS, {"dexter", "dorothea", "rcv1"}),
+        (benchmarks.RESULTS, benchmarks.STUDIES, set()),
+    ],
 )
-def test_committed_pages_follow_from_their_numbers(folder, report):
-    """The committed records give the committed pages; nothing in a page is written by hand."""
-    document = load(report.name, folder)
-    assert document is not None
-    assert whole_page(report, document) == (folder / f"{report.name}.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(("folder", "reports"), COLLECTIONS)
-def test_the_committed_index_follows_from_them(folder, reports):
-    """The committed records give the committed index."""
-    documents = documents_in(folder, reports)
+def test_committed_pages_follow_from_their_numbers(folder, reports, others):
+    """The records give the pages and the index, and no page or record has a path of a file."""
+    documents, below = documents_in(folder, reports), documents_below(folder, reports)
+    assert set(documents) == set(reports)
+    assert set(below) == others
+    for where, found in {"": documents, **below}.items():
+        for name, document in found.items():
+            page = (folder / where / f"{name}.md").read_text("utf-8")
+            assert whole_page(reports[name], document) == page
+            assert "/" not in (document["settings"].get("data") or "")
     between = papers_table(documents) if folder == RESULTS else ""
-    index = index_of(reports, documents, documents_below(folder, reports), between)
-    assert index == (folder / "README.md").read_text("utf-8")
-
-
-def test_committed_pages_on_other_data_follow_from_their_numbers():
-    """Records in subfolders give the pages there, and no page or record has a path of a file."""
-    below = documents_below(RESULTS)
-    assert set(below) == {"dexter", "dorothea", "rcv1"}
-    for folder, documents in below.items():
-        for name, document in documents.items():
-            page = (RESULTS / folder / f"{name}.md").read_text("utf-8")
-            assert whole_page(REPORTS[name], document) == page
-            assert "/" not in document["settings"]["data"]
+    index = (folder / "README.md").read_text("utf-8")
+    assert index_of(reports, documents, below, between) == index

@@ -223,28 +223,22 @@ def test_the_bag_is_that_of_a_plain_count(write, seed):
     of what remains."""
     random = np.random.default_rng(seed)
     files, paths = [], []
+
+    def record():
+        """A number from 1 to 8, a version, three words or none, and whether it is a deletion."""
+        pmid, version = int(random.integers(1, 9)), int(random.integers(1, 3))
+        missing = random.random() < 0.2
+        words = None if missing else random.choice(["aa", "bb", "cc", "dd", "ee"], 3).tolist()
+        return pmid, version, words, random.random() < 0.2
+
+    def text_of(pmid, version, words, deleted):
+        return (
+            deletion(pmid) if deleted else article(pmid, words and " ".join(words), version=version)
+        )
+
     for _ in range(random.integers(1, 4)):
-        records = [
-            (
-                int(random.integers(1, 9)), int(random.integers(1, 3)),
-                None if random.random() < 0.2
-                else random.choice(["aa", "bb", "cc", "dd", "ee"], 3).tolist(),
-                random.random() < 0.2,
-            )
-            for _ in range(8)
-        ]  # fmt: skip
-        files.append(records)
-        paths.append(
-            write(
-                export(
-                    *(
-                        deletion(pmid) if deleted
-                        else article(pmid, words and " ".join(words), version=version)
-                        for pmid, version, words, deleted in records
-                    )
-                )
-            )
-        )  # fmt: skip
+        files.append([record() for _ in range(8)])
+        paths.append(write(export(*(text_of(*each) for each in files[-1]))))
     for least, abstracts, most in ((1, None, None), (2, None, None), (1, 3, None), (1, None, 2)):
         expected, n_deleted = plain_count(files, least, abstracts, most)
         options = dict(min_document_frequency=least, abstracts=abstracts, words=most)
@@ -293,21 +287,16 @@ def test_nothing_at_all_is_an_error(write, content, complaint):
 @pytest.fixture
 def labelled(write):
     """Four citations: three of humans, two of mice, one without headings."""
-    return collect(
-        [
-            write(
-                export(
-                    article(1, "men and mice", mesh=[HUMANS, MICE, HUMANS]),
-                    article(2, "men and men", mesh=[HUMANS]),
-                    article(3, "mice and mice", mesh=[MICE]),
-                    article(4, "men", mesh=[HUMANS]),
-                    article(5, "and"),
-                    article(6, "gone", mesh=[("D000001", "Calcimycin")]),
-                    deletion(6),
-                )
-            )
-        ]
-    )
+    records = [
+        article(1, "men and mice", mesh=[HUMANS, MICE, HUMANS]),
+        article(2, "men and men", mesh=[HUMANS]),
+        article(3, "mice and mice", mesh=[MICE]),
+        article(4, "men", mesh=[HUMANS]),
+        article(5, "and"),
+        article(6, "gone", mesh=[("D000001", "Calcimycin")]),
+        deletion(6),
+    ]
+    return collect([write(export(*records))])
 
 
 # --- saving ---------------------------------------------------------------------------------
@@ -336,14 +325,12 @@ def learnable(write):
     """Eighty citations, packed without the ending; every other one is about mice."""
     rng = np.random.default_rng(0)
     words = [f"word{i}" for i in range(30)]
-    records = [
-        article(
-            i + 1,
-            " ".join([*rng.choice(words, 8), "murine" if i % 2 else "patients"]),
-            mesh=[HUMANS, MICE] if i % 2 else [HUMANS],
-        )
-        for i in range(80)
-    ]
+
+    def citation(i):
+        more, mesh = ("murine", [HUMANS, MICE]) if i % 2 else ("patients", [HUMANS])
+        return article(i + 1, " ".join([*rng.choice(words, 8), more]), mesh=mesh)
+
+    records = [citation(i) for i in range(80)]
     return write(gzip.compress(export(*records)), "some.xml")
 
 

@@ -17,6 +17,7 @@ RENDERED = [
 #: Formulas, and names of which a digit is a part.
 ALLOWED = re.compile(
     r"sqrt\(t \+ 1\)|1 / \(l2 \(?t( \+ 2\))?\)?|\(1 \+ max \|truth\|\)|1 - R2|Eq\. \d+|Theorem 1"
+    r"|version 3"
 )
 NUMBER = re.compile(r"(?<![\w.])\d")
 

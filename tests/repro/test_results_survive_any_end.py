@@ -31,11 +31,8 @@ def raising(error):
 def test_a_study_writes_numbers_page_and_figure(tmp_path):
     """The three files name the settings, the machine and the commit."""
     document = run(Counting(), QUICK, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "counting.json",
-        "counting.md",
-        "counting.svg",
-    ]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"counting.json", "counting.md", "counting.svg"}
     assert load("counting", tmp_path) == document == json.loads(json.dumps(document))
     assert document["records"]["c"].items() >= {"before": 2, "value": [1.5, 2.5]}.items()
     assert {"machine", "versions", "commit", "settings", "finished"} <= set(document)
@@ -100,7 +97,7 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, diff
 @pytest.mark.parametrize(
     ("owner", "name", "error"),
     [
-        (Counting, "draw", KeyboardInterrupt),
+        (Counting, "content", KeyboardInterrupt),
         (results.os, "fsync", OSError(errno.ENOSPC, "No space left on device")),
     ],
 )
@@ -159,7 +156,7 @@ def test_a_run_says_first_how_long_it_takes_and_then_a_line_a_study(
     assert main(["counting", "--out", str(tmp_path), *options]) == 0
     out = capsys.readouterr().out
     assert out.startswith(words)
-    assert re.search(r"^counting \(\d+ s\): \| cells \|$", out, re.MULTILINE)
+    assert re.search(r"^counting \(\d+ s\): All ran\.$", out, re.MULTILINE)
     assert out.endswith(f"{tmp_path / 'README.md'}\n")
 
 

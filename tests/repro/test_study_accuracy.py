@@ -33,14 +33,9 @@ def trial(tmp_path_factory):
 
 def exact_weights(X, rule, schedule, l1, l2):
     """Every weight after every step, in fractions."""
+    options = dict(loss="absolute_error", rule=rule, l1=Fraction(l1), l2=Fraction(l2))
     reference = DenseReference(
-        X.shape[1],
-        loss="absolute_error",
-        rule=rule,
-        l1=Fraction(l1),
-        l2=Fraction(l2),
-        schedule=lambda t: Fraction(schedule(t)),
-        zero=Fraction(0),
+        X.shape[1], schedule=lambda t: Fraction(schedule(t)), zero=Fraction(0), **options
     )
     found = []
     for row in X:
@@ -140,15 +135,8 @@ def test_unwatched_tables_are_the_papers_as_long_as_they_live(rule):
     touched = np.flatnonzero(moves)
     tables = unwatched.tables(len(moves), rule, rate, l2)
     found = unwatched.followed_weight(moves, touched, *tables, rate, accuracy.UNWATCHED_L1)
-    plain = PlainTables(
-        1,
-        budget=len(moves),
-        loss="absolute_error",
-        rule=rule,
-        l1=accuracy.UNWATCHED_L1,
-        l2=l2,
-        schedule=lambda t: rate,
-    )
+    options = dict(loss="absolute_error", rule=rule, l1=accuracy.UNWATCHED_L1, l2=l2)
+    plain = PlainTables(1, budget=len(moves), schedule=lambda t: rate, **options)
     expected = []
     for row in sparse.csr_matrix(moves[:, None]):
         expected += [plain.load(0)] * row.nnz

@@ -42,7 +42,7 @@ def test_centering_alone_makes_translations_unseen(document):
 def test_skipping_zero_weights_gives_the_same_weights(document, monkeypatch):
     """At every penalty that is timed; there is a row for each on the page."""
     monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
-    page = claims.page(document)
+    page = STUDIES["claims"].page(document)
     found = Claims(document).zero_weights()
     assert list(found) == list(claims_verdicts.STRENGTHS)
     for strength, record in found.items():

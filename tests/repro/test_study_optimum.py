@@ -10,15 +10,7 @@ from benchmarks import large, optimum, shapes
 from benchmarks.minima import Task, largest_l1
 from benchmarks.programs.base import ANY
 from benchmarks.programs.cage import DONE, STOPPED
-from benchmarks.solvers import (
-    CERTIFIED,
-    LEVEL,
-    OURS,
-    PEERS,
-    SAGA,
-    Answer,
-    Solver,
-)
+from benchmarks.solvers import CERTIFIED, LEVEL, OURS, PEERS, SAGA, Answer, Solver
 from benchmarks.studies import RESULTS, STUDIES
 from lazynet.penalties import ElasticNet
 from paper_repro.folder import sets_in
@@ -141,7 +133,7 @@ def test_programs_that_do_not_arrive_are_told(monkeypatch):
     made = {"zero": lambda *_: Answer(zero), "fails": fails, "hangs": hangs}
     monkeypatch.setattr(optimum, "PEERS", {name: program(fit) for name, fit in made.items()})
     monkeypatch.setattr(optimum, "warm_up", lambda: None)
-    record = optimum.race(task, Settings(repeats=1))
+    record = optimum.compare(task, Settings(repeats=1))
     assert list(record["seconds"]) == [OURS.name, CERTIFIED.name]
     assert record["failed"]["zero"].startswith("another minimum")
     assert record["failed"]["fails"] == "ValueError: only small rows are taken"
@@ -157,7 +149,7 @@ def test_programs_that_do_not_arrive_are_told(monkeypatch):
 def test_the_page_on_speed_has_the_finding_of_the_committed_records():
     """If this fails: paste the finding from the top of benchmarks/results/optimum.md."""
     text = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
-    assert optimum.finding(optimum.Races(load("optimum", RESULTS))) in text
+    assert optimum.finding(optimum.Times(load("optimum", RESULTS))) in text
 
 
 # --- a folder of files -----------------------------------------------------------------------
@@ -192,8 +184,8 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path, monkeypatch):
     document, page = tiny_run(STUDIES["optimum"], settings, tmp_path)
     assert str(tmp_path) not in page
     assert document["settings"]["folder"] == "files"
-    races = optimum.Races(document)
-    assert races.kinds == [shapes.TABLES, shapes.FILES]
-    for record in races.problems.values():
+    times = optimum.Times(document)
+    assert times.kinds == [shapes.TABLES, shapes.FILES]
+    for record in times.problems.values():
         assert {OURS.name, CERTIFIED.name} <= record["seconds"].keys()
         assert record["dials"][CERTIFIED.name] == LEVEL

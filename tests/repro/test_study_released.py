@@ -10,6 +10,7 @@ from support.matrices import rows_without_ties
 from support.studies import tiny_run
 
 from paper_repro import planted
+from paper_repro.render import figure
 from paper_repro.studies import STUDIES, released
 from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
 from paper_repro.studies.released_reference import DenseReleased, quantile
@@ -93,7 +94,7 @@ def test_means_are_compared_by_standard_errors(document):
     same, far = (study.page(made_up(document, shift)) for shift in (0.0, 0.5))
     assert "all of them agree" in same
     assert "further apart than the bound: test error, nonzeros, features left, least" in far
-    assert study.draw(made_up(document, 0.0)) is not None
+    assert figure(study.content(made_up(document, 0.0))) is not None
 
 
 @given(

@@ -10,15 +10,7 @@ from paper_repro import planted
 from paper_repro.planted import rows_of
 from paper_repro.studies import STUDIES, stability, stability_page, tuning
 from paper_repro.studies.stability_outcomes import Outcome, verdict
-from paper_repro.studies.tuning import (
-    METHODS,
-    RELEASED,
-    STABILISED,
-    TUNED,
-    Trial,
-    choose,
-    search,
-)
+from paper_repro.studies.tuning import METHODS, RELEASED, STABILISED, TUNED, Trial, choose, search
 from paper_repro.study import Settings
 
 TINY = Settings(nonzeros=10, repeats=1)
@@ -159,7 +151,7 @@ def test_updates_are_those_of_the_run(small, name, parameters):
 
 
 def found(errors, nonzeros, kappa):
-    """Runs that misjudge each of four test rows equally often: no doubt over other rows."""
+    """Runs that misjudge each of four test rows equally often."""
     wrong = [sum(errors)] * 4
     return Outcome({"errors": errors, "nonzeros": nonzeros, "kappa": kappa, "wrong": wrong})
 
@@ -185,7 +177,7 @@ def test_a_model_without_features_gets_no_verdict():
     assert verdict(empty, whole) is None
 
 
-def test_a_sign_needs_more_than_the_doubt_of_the_test_rows():
+def test_a_sign_needs_more_than_two_standard_errors_of_the_test_rows():
     """Errors that so many test rows cannot tell apart give no sign; many rows do."""
     points = [{"value": value, "error": error} for value, error in
               ((-5.0, 0.1404), (0.0, 0.1406), (5.0, 0.1408), (9.0, 0.25))]  # fmt: skip

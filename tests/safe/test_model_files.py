@@ -403,7 +403,7 @@ def test_wrong_arguments_of_save(path):
     assert ".tmp" not in str(caught.value)
     assert os.listdir(path.parent) == []
     if hasattr(os, "mkfifo"):
-        # As /dev/null would be lost to everybody, where the superuser writes to it.
+        # The superuser would replace /dev/null itself, for all processes.
         os.mkfifo(path)
         for write in (model.save, lambda path: clone(model).fit(X, TWO, checkpoint=path)):
             with pytest.raises(OSError, match="is a device or a pipe: name a file"):

@@ -1,14 +1,14 @@
 # The clock (clock.pxd) with an average of the iterates: a cell is {z, before} (motion.pxd).
 #
-# With n iterates counted, a change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to before.  Where the weight is
-# alive, z = v + sgn(v) shift, v moves by -g, and this is
+# With n iterates counted, a change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to
+# before.  Where the weight is alive, z = v + sgn(v) shift, v moves by -g, and this is
 #
 #     S0(n) (-g) + (S0(n) shift - S1(n)) ds
 #
-# Where z = 0 the weight has been zero since the clock was set: what is added is the sum that is
-# read from the new z, to the last bit, so that nothing is left of it if the weight vanishes at
-# once.  A weight that has vanished since it was stored counts as zero from the iterate on at which
-# it did.  Without an l1 penalty no weight vanishes.
+# Where z = 0 the weight has been zero since the clock was set, and before becomes the sum that
+# belongs to the new z, with the same roundings: if the weight vanishes at once, its sum is 0 to the
+# last bit.  A weight that vanishes counts as zero from that iterate on.  Without an l1 penalty no
+# weight vanishes.
 from libc.math cimport fabs
 
 from ..lanes cimport (
@@ -71,10 +71,11 @@ cdef struct Vanished:
 
 
 cdef inline void bury(const Past* past, Vanished* vanished) noexcept nogil:
-    """Set ``before`` of vanished weights, after their cells were given the new z.
+    """Compute ``before`` of weights that had vanished and have moved; the caller has stored their z.
 
-    ``before`` is the sum that is read from the new z, less the sum so far.  A weight that was zero in every
-    iterate keeps the sum 0 to the last bit.
+    A weight's sum over the iterates so far must not change: ``before`` is the sum that belongs to
+    the stored z, less the sum so far.  A weight that was 0 in every iterate keeps the sum 0 to the
+    last bit.
     """
     cdef Py_ssize_t[SEARCHED] alive  # iterates in which the weight was alive
     cdef Py_ssize_t i
@@ -102,9 +103,9 @@ cdef inline bint some_vanished(const AnyAveraged* rule, const Lanes* kept) noexc
 cdef inline void collect_vanished(
     double shift, const Past* past, Real* cell, double z, double before, Vanished* vanished
 ) noexcept nogil:
-    """Collect a weight that had vanished before it moved; bury many together.
+    """Add a weight to ``vanished`` if it had vanished before it moved; ``bury`` when that is full.
 
-    A weight that is collected twice is buried twice, with the same bits.
+    A weight that is added twice gets the same bits twice.
     """
     if vanished.n == SEARCHED:
         bury(past, vanished)

@@ -8,8 +8,8 @@
 # by the scale once, and the step is divided by the scale once.
 #
 # The rates are given with the steps, or computed from the rows (from_data.pxd) if the task says so.
-# Where the task is ``positive``, a step sets a weight of its example that it takes below 0 to 0.  No
-# shrink changes a sign, so that all weights stay at 0 or above.
+# Where the task is ``positive``, a step sets a weight to 0 if the move along the example makes it
+# negative.  A shrink changes no sign, so that all weights stay at 0 or above.
 #
 # Property: the weights after every step equal the weights of lazynet.reference.DenseReference, with
 # computed rates those of DenseFromData (tests/exact/test_lazy_equals_dense.py), and any split into
@@ -24,15 +24,15 @@ cdef struct ClockRule:
     Clock clock
     double intercept
     double work         # nonzeros visited since the clock was last reset
-    double pending      # what a sweep has interrupted ...
-    double pending_move # ... and the move of the second half of the step
+    double pending      # which part of a step is done, if a sweep interrupts the step (chunk.pxd)
+    double pending_move # the move of the part that is not done
     # what a call adds
     double positive     # whether a weight that would move below 0 becomes 0
     Past past           # with an average
     double* totals      # the fields of the average, or NULL
     double scale_sum, shift_sum  # S0 and S1 as of now
-    RateState state     # of rates that are computed from the rows ...
-    RateState state_before  # ... and what it was before the row was counted, as the clock
+    RateState state     # of rates that are computed from the rows
+    RateState state_before  # state and clock before the row was counted
     Clock clock_before
 
 
