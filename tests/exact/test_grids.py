@@ -1,10 +1,11 @@
 """A grid of settings in one pass: every column equals a fit of its setting alone, in every fold."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from support.matrices import make_data
@@ -136,10 +137,24 @@ def assert_columns_are_fits(model, settings, X, y, *, folds=None, epochs=2, weig
     training = trained(model, settings, X, y, folds, orders, weights=weights)
     for number, fold in enumerate(folds):
         for column, setting in enumerate(settings):
-            one = alone(model, setting, X, y, fold.train, orders, weights)
-            coefs, intercepts = model_of(training, column, number)
-            np.testing.assert_allclose(coefs, np.atleast_2d(one.coef_), rtol=1e-10, atol=1e-10)
-            np.testing.assert_allclose(intercepts, one.intercept_, rtol=1e-10, atol=1e-10)
+            found = np.column_stack(model_of(training, column, number))
+            fit = partial(alone, model, setting, y=y, rows=fold.train, orders=orders)
+            expected = numbers_of(fit(X=X, weights=weights))
+            if not np.allclose(found, expected, rtol=1e-10, atol=1e-10):
+                # Where a residual is at the kink of a loss, rounding decides the slope: the fit on
+                # rows that differ by a rounding is then another one.
+                nudged = [numbers_of(fit(X=X * (1.0 + e), weights=weights)) for e in NUDGES]
+                others = [each for each in nudged if not np.allclose(each, expected, rtol=1e-9)]
+                assert others, f"fold {number}, setting {setting}"
+                assert any(np.allclose(each, found, rtol=1e-9) for each in others)
+
+
+NUDGES = [sign * 2.0**-power for power in (50, 45, 40) for sign in (1, -1)]
+
+
+def numbers_of(model):
+    """The weights and the intercept of every output."""
+    return np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)])
 
 
 @pytest.mark.parametrize(
@@ -167,6 +182,9 @@ def test_the_same_bits_for_any_chunks_and_threads(rule, monkeypatch):
 
 
 @pytest.mark.parametrize("rule", RULES)
+@example(  # a residual at the kink
+    loss="absolute_error", seed=2, share=0.1875, epochs=2, n_classes=2, weighted=True
+)
 @given(
     loss=st.sampled_from(sorted(LOSSES)),
     seed=st.integers(0, 2**16),
