@@ -35,8 +35,9 @@ _SHARE_OF_GAP_ALONE = 0.1
 # whole step reduces the gap too little, and grows by the fourth when a step is not taken in full.
 _ACCURACY, _SHARPER, _SHARPEST, _LOOSER, _LOOSEST = 0.3, 0.1, 1e-4, 3.0, 0.9
 _EXACT = 1e-10
-# The most sweeps of coordinate descent in a step: far from the minimum the loss is not its model.
-_SWEEPS, _EXACT_SWEEPS = 10, 30
+# The most sweeps of coordinate descent in a step: far from the minimum a smooth loss is not its
+# model.
+_SWEEPS, _MORE_SWEEPS = 10, 30
 _TOO_LITTLE = 0.9
 _MOST_STEPS = 50
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
@@ -124,7 +125,9 @@ class Columns:
         share = _SHARE_OF_GAP if joined else _SHARE_OF_GAP_ALONE
         aim = max(share * gap, _SHARE_OF_TARGET * target)
         # Without a target every step is as good as Newton's method makes it.
-        accuracy, sweeps = (_ACCURACY, _SWEEPS) if target > 0.0 else (_EXACT, _EXACT_SWEEPS)
+        accuracy = _ACCURACY if target > 0.0 else _EXACT
+        is_far = target > 0.0 and self.mean.loss.curvature is not None
+        sweeps = _SWEEPS if is_far else _MORE_SWEEPS
         last, length = np.inf, 1.0
         for step in range(_MOST_STEPS):
             estimate, violation, absolute, slope = self.set.model(aim)
