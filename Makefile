@@ -12,7 +12,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd)
+SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd lazynet/kernels/branches/*.in lazynet/kernels/table.py)
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup test test-all test-rest test-thorough test-torch test-sanitized fuzz repro article bench notebooks notebooks-check notebooks-write docs lint format wheels clean

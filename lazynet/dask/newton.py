@@ -17,11 +17,11 @@ from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
 from lazynet.kernels.sums import excess
-from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
+from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_sample, violations
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
 from lazynet.minimum.objective import Certificate, MeanLoss, certificate_of
-from lazynet.minimum.screening import LEAST_WEIGHT, Compact, compact
+from lazynet.minimum.screening import LEAST_WEIGHT, Compact, compact, largest
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -101,11 +101,8 @@ class NewtonOnSums(NewtonSteps):
     def working_set(self, here: Iterate) -> Features:
         chosen = super().working_set(here)
         if len(chosen) > _MOST_COLUMNS:
-            # The features whose conditions of a minimum are violated most.
-            w, l1 = here.weights[chosen], self.penalty.l1
-            pull = here.correlations[chosen] - self.penalty.l2 * w
-            far = np.where(w, np.abs(pull - l1 * np.sign(w)), np.abs(pull) - l1)
-            chosen = np.sort(chosen[np.argsort(-far, kind="stable")[:_MOST_COLUMNS]])
+            sizes = violations(self.penalty, here.weights[chosen], here.correlations[chosen])
+            chosen = chosen[largest(sizes, _MOST_COLUMNS)]
         return chosen[np.argsort(-self.compact.frequencies[chosen], kind="stable")]
 
     def hessian(self, here: Iterate, chosen: Features) -> Vector:

@@ -70,6 +70,18 @@ def hessian(
     return out
 
 
+def violations(penalty: ElasticNet, weights: Vector, u: Vector) -> Vector:
+    """By how much weights with these u violate the conditions of a minimum.
+
+    >>> violations(ElasticNet(l1=1.0), np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]))
+    array([-0.5,  2. ,  0. ])
+    """
+    pull = u - penalty.l2 * weights
+    return np.where(
+        weights, np.abs(pull - penalty.l1 * np.sign(weights)), np.abs(pull) - penalty.l1
+    )
+
+
 class NewtonSteps:
     """Newton steps of one problem, each with the Hessian of a working set.
 
@@ -148,11 +160,10 @@ class NewtonSteps:
 
     def _accuracy(self, weights: Vector, slopes: Vector) -> float:
         """How exactly the model is minimised."""
-        l1, l2 = self.penalty.l1, self.penalty.l2
         if not self.target > 0.0:
-            return max(_SAMPLED * l1, _LEAST_ACCURACY) if self.sampled else _LEAST_ACCURACY
-        pull = slopes - l2 * weights
-        violation = np.where(weights, np.abs(pull - l1 * np.sign(weights)), np.abs(pull) - l1)
+            least = _SAMPLED * self.penalty.l1 if self.sampled else 0.0
+            return max(least, _LEAST_ACCURACY)
+        violation = violations(self.penalty, weights, slopes)
         wanted = _SHARE_OF_TARGET * self.target / max(float(np.abs(weights).sum()), 1e-3)
         return max(wanted, _SHARE_OF_VIOLATION * float(violation.max(initial=0.0)))
 

@@ -109,11 +109,12 @@ class Search:
         whole = max(float(frequencies.sum()), 1e-300)
         if l1 == 0.0 or frequencies[last.weights != 0.0].sum() > _DENSE * whole:
             return True
+        if l2 < l1:
+            return False
         # An l2 as strong as l1 keeps most features that l1 lets in, but few for each row.
-        entering = np.abs(last.correlations) > l1 if l2 >= l1 else np.zeros(0, bool)
-        n = int(np.count_nonzero(entering))
-        kept = min(1.0, _PER_ROW * len(last.duals) / n) if n else 0.0
-        return bool(kept and kept * frequencies[entering].sum() > _DENSE * whole)
+        entering = np.abs(last.correlations) > l1
+        kept = min(1.0, _PER_ROW * len(last.duals) / max(int(np.count_nonzero(entering)), 1))
+        return kept * float(frequencies[entering].sum()) > _DENSE * whole
 
     def epoch(self, last: Iterate) -> Iterate:
         """The next iterate."""
