@@ -44,8 +44,8 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron"; a loss
         of :class:`LazyNetRegressor`; "softmax", one loss for all classes.
     l1, l2 : float, default=None, 0
-        Strengths of the penalty; None: a small l1 from the rows, ``l1_``, for ``partial_fit`` 0.
-        10 or 100 times as much gives a sparser model.
+        Strengths of the penalty.  None: a small l1 from the rows, ``l1_``; in ``partial_fit`` no
+        l1.  For a sparser model take 10 or 100 times as much.
     rule : str or object, default="auto"
         The update rule, such as "rda" or ``FoBoS(eta0=0.1, average=True)``.  "auto" is
         ``AdaGrad()``, or ``FoBoS()`` for a squared loss.
