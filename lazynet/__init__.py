@@ -138,7 +138,8 @@ if not TYPE_CHECKING:  # with a __getattr__ type checkers would accept every nam
                 raise
             raise ModuleNotFoundError(
                 f"lazynet.{name} needs the compiled lazynet, and {missing.name} is missing here: "
-                "install a wheel for this system, or install from the sources with a C compiler. "
+                "install a wheel for this system, or install from the sources with a C compiler. A "
+                "checkout hides an installed lazynet: start Python in another folder. "
                 "lazynet.reference, every algorithm in plain Python, runs without",
                 name=missing.name,
             ) from missing

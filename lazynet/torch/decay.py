@@ -174,7 +174,10 @@ def _groups(optimizer: torch.optim.Optimizer) -> dict[int, dict[str, Any]]:
 def _check(module: torch.nn.Module, groups: dict[int, dict[str, Any]]) -> None:
     """Refuse an embedding or an optimizer that writes rows which the batch does not read."""
     if not isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)):
-        raise TypeError(f"LazyDecay takes Embedding and EmbeddingBag, got {type(module).__name__}")
+        raise TypeError(
+            f"LazyDecay takes Embedding and EmbeddingBag, got {type(module).__name__}: pass the "
+            "embedding of the model, or a list of embeddings"
+        )
     if not module.sparse:
         raise ValueError(
             f"{module} needs sparse=True: a dense gradient writes every row, and a dense step of "

@@ -93,7 +93,7 @@ def _fault_of(shrink: Callable[..., Any], l1: float, l2: float) -> str | None:
     """What is wrong with the maps of a shrink at these strengths; None: nothing."""
     try:
         keep, decay, pull = parts = [np.asarray(part, float) for part in shrink(_RATES, l1, l2)]
-    except (TypeError, ValueError) as error:
+    except (ArithmeticError, TypeError, ValueError) as error:
         return f"for an array of rates: {error}"
     if any(part.shape != _RATES.shape for part in parts):
         return f"with a number for each rate, got the shapes {[part.shape for part in parts]}"
