@@ -21,8 +21,9 @@ from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
-# The working set grows by at most the number of nonzero weights, or by this number.
-_LEAST_GROWTH = 400
+# The working set grows by at most the number of nonzero weights, this number, or this share of the
+# number of rows.
+_LEAST_GROWTH, _GROWTH = 400, 0.1
 # When a feature joins, those with |u_j| above this share of l1 join with it: a path of penalties
 # visits the rows for new columns a third as often.
 _SOON = 0.7
@@ -35,9 +36,11 @@ _SHARE_OF_GAP_ALONE = 0.1
 # whole step reduces the gap too little, and grows by the fourth when a step is not taken in full.
 _ACCURACY, _SHARPER, _SHARPEST, _LOOSER, _LOOSEST = 0.3, 0.1, 1e-4, 3.0, 0.9
 _EXACT = 1e-10
-# The most sweeps of coordinate descent in a step: far from the minimum a smooth loss is not its
-# model.
-_SWEEPS, _MORE_SWEEPS = 10, 30
+# The most sweeps of coordinate descent in a step of a smooth loss, which is not its model far from
+# the minimum: where rows are many, and the gap is above this share of the objective; nearer;
+# and where the loss is smoothed.
+_FAR_SWEEPS, _SWEEPS, _MORE_SWEEPS = 2, 10, 30
+_MANY, _FAR = 4000, 0.05
 _TOO_LITTLE = 0.9
 _MOST_STEPS = 50
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
@@ -109,38 +112,45 @@ class Columns:
             # While rows are visited, take the features that may soon be wanted along.
             features = self.set.candidates(u, _SOON * l1)
         # Booleans are counted several times as fast as doubles.
-        most = max(_LEAST_GROWTH, int(np.count_nonzero(here.weights != 0.0)))
+        most = int(np.count_nonzero(here.weights != 0.0))
+        most = max(_LEAST_GROWTH, int(_GROWTH * self.mean.n_rows), most)
         if len(features) > most:
             features = features[largest(np.abs(u[features]), most)]
         self.set.join(features)
         return len(features)
 
-    def improve(self, gap: float, target: float, joined: int) -> bool:
-        """Take Newton steps until the gap on the working set is small beside ``gap``.
+    def _most_sweeps(self, last: Iterate, target: float) -> int:
+        """The most sweeps in a step; without a target every step is as good as it gets."""
+        if target == 0.0 or self.mean.loss.curvature is None:
+            return _MORE_SWEEPS
+        is_far = self.mean.n_rows > _MANY and last.gap > _FAR * last.objective
+        return _FAR_SWEEPS if is_far else _SWEEPS
+
+    def improve(self, last: Iterate, target: float, joined: int) -> bool:
+        """Take Newton steps until the gap on the working set is small beside that of ``last``.
 
         Returns whether it has become so small.
         """
         solved = False
         # Where no feature has joined, the gap of the working set is the gap of the whole problem.
         share = _SHARE_OF_GAP if joined else _SHARE_OF_GAP_ALONE
-        aim = max(share * gap, _SHARE_OF_TARGET * target)
+        aim = max(share * last.gap, _SHARE_OF_TARGET * target)
         # Without a target every step is as good as Newton's method makes it.
         accuracy = _ACCURACY if target > 0.0 else _EXACT
-        is_far = target > 0.0 and self.mean.loss.curvature is not None
-        sweeps = _SWEEPS if is_far else _MORE_SWEEPS
-        last, length = np.inf, 1.0
+        sweeps = self._most_sweeps(last, target)
+        before, length = np.inf, 1.0
         for step in range(_MOST_STEPS):
             estimate, violation, absolute, slope = self.set.model(aim)
             settled = abs(slope) <= 1e-3 * self.penalty.l1 + 1e-12
             if step and estimate <= aim and (settled or not self.mean.fit_intercept):
                 solved = True
                 break
-            if step and length == 1.0 and estimate > _TOO_LITTLE * last and accuracy > _SHARPEST:
+            if step and length == 1.0 and estimate > _TOO_LITTLE * before and accuracy > _SHARPEST:
                 accuracy *= _SHARPER
             elif length < 1.0:
                 # The loss is not that of the model so far away.
                 accuracy = max(accuracy, min(_LOOSER * accuracy, _LOOSEST))
-            last = estimate
+            before = estimate
             least = 0.2 * aim / absolute if absolute else 0.0
             while not self.set.descend(max(accuracy * violation, least), sweeps):
                 pass
@@ -157,7 +167,7 @@ class Columns:
 
     def improved(self, last: Iterate, target: float) -> Iterate:
         """Newton steps from the weights at which the columns have begun."""
-        self.solved = self.improve(last.gap, target, self.admit(last))
+        self.solved = self.improve(last, target, self.admit(last))
         return self.read()
 
 

@@ -36,6 +36,9 @@ _REMAIN = 0.25
 # The share of X in the columns of the weights from which dual ascent is the faster method; about so
 # many features per row can have a weight; the epochs that dual ascent gets.
 _DENSE, _PER_ROW, _EPOCHS_OF_ASCENT = 0.5, 7.0, 60
+# The curvature of the loss along the longest row, in units of n l2, up to which dual ascent needs
+# few epochs.
+_STEEPEST = 20.0
 #: The nonzeros of X up to which a problem is solved to the last digits, which takes microseconds.
 SMALL = 2**13
 
@@ -103,11 +106,16 @@ class Search:
         n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
         return largest(size, n)
 
-    def _is_dense(self, last: Iterate) -> bool:
-        """Whether most of X lies in the columns of the weights, or probably will."""
+    def _ascent_pays(self, last: Iterate) -> bool:
+        """Whether dual ascent is faster: most of X lies in columns of weights, or soon will."""
         l1, l2, frequencies = self.penalty.l1, self.penalty.l2, self.compact.frequencies
         whole = max(float(frequencies.sum()), 1e-300)
-        if l1 == 0.0 or frequencies[last.weights != 0.0].sum() > _DENSE * whole:
+        if l1 == 0.0:
+            return True
+        curvature = self.mean.loss.curvature or 0.0
+        if curvature * self.mean.longest**2 * self.mean.share > _STEEPEST * l2:
+            return False
+        if frequencies[last.weights != 0.0].sum() > _DENSE * whole:
             return True
         if l2 < l1:
             return False
@@ -126,7 +134,7 @@ class Search:
                 start = proved(mean, self.penalty, at(mean, self.penalty, *begin))
             if self.pays(self.gram.working_set(start)):
                 return self.gram.step(start)
-        goes_on = self.name == "ascent" or self._is_dense(last)
+        goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):
             self.ascents_left -= 1
             self.name = "ascent"

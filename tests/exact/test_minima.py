@@ -116,7 +116,7 @@ class OneMethod(Minimiser):
     def _begin(self, penalty, target, max_iter):
         search, start = super()._begin(penalty, target, max_iter)
         search.pays = lambda *_: self.method == "gram"
-        search._is_dense = lambda _: self.method == "ascent"
+        search._ascent_pays = lambda _: self.method == "ascent"
         search.ascents_left = max_iter if self.method == "ascent" else 0
         return search, start
 
