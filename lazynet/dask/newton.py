@@ -96,7 +96,7 @@ class NewtonOnSums(NewtonSteps):
         if not last.weights.any() and self.mean.n_rows >= 2 * LEAST_SAMPLE:
             begin = start_on_sample(self, last, lambda features, _: len(features) <= _MOST_COLUMNS)
             last = self.evaluate(*begin)
-        return self.move(last)[0]
+        return self.move(last, self.working_set(last))[0]
 
     def working_set(self, here: Iterate) -> Features:
         chosen = super().working_set(here)

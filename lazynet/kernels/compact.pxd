@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from .chunk cimport RowLoops
+from .rows cimport Csr
 
 
 cdef class CompactRows:
@@ -21,6 +22,10 @@ cdef class CompactRows:
     cdef int check_filled(self) except -1
     cdef int begin(self) except -1
     cdef void _settle(self)
+    cdef bint _read(
+        self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places,
+        int32_t* of_row
+    ) noexcept nogil
     cdef bint _keep(
         self, Py_ssize_t length, const int32_t* columns, const double* values, const int32_t* places
     ) noexcept nogil

@@ -19,7 +19,9 @@ from libc.stdlib cimport free, malloc
 
 from .arrays cimport check_aligned, check_cells, check_vector
 from .examples cimport HIGHEST_LEVEL, Examples, importance_of, table_at, walk_rows
-from .rows cimport BAD_ROW, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row
+from .rows cimport (
+    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, end_walk, has_place, next_row,
+)
 
 # Every so many rows the columns are counted.
 cdef enum:
@@ -174,6 +176,32 @@ cdef class CompactRows:
         self.starts[self.n_filled] = at + n
         return True
 
+    cdef bint _read(
+        self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places,
+        int32_t* of_row
+    ) noexcept nogil:
+        """Copy a row of X; false if it has no room, or a column that X does not have.
+
+        Its columns are read once: another thread may change them.
+        """
+        cdef int64_t at = self.starts[self.n_filled]
+        cdef const double* values = <const double*> csr.values + start
+        cdef int32_t* columns = self.columns + at
+        cdef Py_ssize_t k
+        if self.n_values - at < length:
+            return False
+        if self.columns == NULL:
+            columns = of_row
+            if length > self.n_columns:
+                return False
+        if not copy_columns(csr, start, length, <uint32_t*> columns):
+            return False
+        if not csr.wide_values:
+            values = self.values + at
+            for k in range(length):
+                self.values[at + k] = (<const float*> csr.values)[start + k]
+        return self._keep(length, columns, values, places)
+
     def copy(
         self, Examples examples, const int32_t[::1] places not None,
         double[::1] counts not None,    # IN/OUT: rows that have a column, of every sixteenth row
@@ -182,36 +210,31 @@ cdef class CompactRows:
 
         Column j of X has the place ``places[j]``, or leaves where this is negative.
         """
-        cdef Py_ssize_t n_visited = 0
+        cdef Py_ssize_t n_visited = 0, start, length
         cdef int64_t k
         cdef int status = FINISHED
-        cdef Walk at
-        cdef const OwnRow* here
-        check_places(places, examples.csr.n_columns, self.n_columns)
+        cdef const Csr* csr = &examples.csr
+        check_places(places, csr.n_columns, self.n_columns)
         check_vector("counts", counts, self.n_columns)
-        if examples.csr.n_rows != self.n_rows:
-            raise ValueError(f"examples must have {self.n_rows} rows, got {examples.csr.n_rows}")
+        if csr.n_rows != self.n_rows:
+            raise ValueError(f"examples must have {self.n_rows} rows, got {csr.n_rows}")
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
+        cdef int32_t[::1] of_row = np.empty(self.n_columns + 1, dtype=np.int32)
         self.begin()
         with nogil:
-            walk_rows(&at, examples, NULL, self.n_rows, self.n_filled)
             while self.n_filled < self.n_rows and status == FINISHED:
-                here = next_row(&at, NULL, 0)
-                status = here.status
-                if status != FINISHED:
-                    break
-                if not self._keep(
-                    here.length, <const int32_t*> here.columns, here.values, first
+                if not (
+                    has_place(csr, self.n_filled, &start, &length)
+                    and self._read(csr, start, length, first, &of_row[0])
                 ):
                     status = BAD_ROW
                     break
                 if self.n_filled % COUNTED == 1 and self.columns != NULL:
                     for k in range(self.starts[self.n_filled - 1], self.starts[self.n_filled]):
                         counts[self.columns[k]] += 1.0
-                n_visited += here.length
+                n_visited += length
                 if n_visited > PATIENCE and self.n_filled < self.n_rows:
                     status = PAUSED
-            end_walk(&at)
         self._settle()
         self.filling = False
         return status, self.n_filled

@@ -171,12 +171,11 @@ class NewtonSteps:
         """The iterate of these weights, without a gap."""
         return at(self.mean, self.penalty, weights, intercept)
 
-    def move(self, here: Iterate) -> tuple[Iterate, float | None, float]:
-        """One Newton step: the next iterate, the change of b, and d'Hd.
+    def move(self, here: Iterate, chosen: Features) -> tuple[Iterate, float | None, float]:
+        """One Newton step of the chosen features: the next iterate, the change of b, and d'Hd.
 
         The change of b is None if the step is shortened.
         """
-        chosen = self.working_set(here)
         new, db, moved = self.model_minimum(here, chosen)
         weights = here.weights.copy()
         weights[chosen] = new
@@ -202,10 +201,10 @@ class NewtonSteps:
                 best = there
         return best
 
-    def step(self, here: Iterate) -> Iterate:
+    def step(self, here: Iterate, chosen: Features) -> Iterate:
         """The iterate after one step, with a gap: by the duals of the model if these promise it."""
         mean = self.mean
-        there, db, _ = self.move(here)
+        there, db, _ = self.move(here, chosen)
         if there is here:
             return here
         if len(here.proof):
@@ -258,9 +257,10 @@ def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vect
     now = at(sample.mean, penalty, here.weights[sample.features], here.intercept)
     for number in range(_MOST_SAMPLED):
         now = replace(now, correlations=sample.mean.correlations(now.duals))
-        if number and not pays(inner.working_set(now), sample):
+        features = inner.working_set(now)
+        if number and not pays(features, sample):
             break
-        now, _, moved = inner.move(now)
+        now, _, moved = inner.move(now, features)
         # The minimum of a sample is off by about this, because it is a sample.
         chance = np.count_nonzero(now.weights) / n
         if moved <= max(_NEAR * steps.at_zero, chance):

@@ -132,8 +132,9 @@ class Search:
             if cold and self.compact.mean.n_rows >= 2 * LEAST_SAMPLE:
                 mean, begin = self.compact.mean, start_on_sample(self.gram, last, self.pays)
                 start = proved(mean, self.penalty, at(mean, self.penalty, *begin))
-            if self.pays(self.gram.working_set(start)):
-                return self.gram.step(start)
+            features = self.gram.working_set(start)
+            if self.pays(features):
+                return self.gram.step(start, features)
         goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):
             self.ascents_left -= 1

@@ -103,7 +103,7 @@ def test_steps_on_a_gram_matrix(loss, fit_intercept, weighted, l2, heads):
     reference = problem.reference
     for _ in range(STEPS):
         chosen, last = steps.working_set(now), now
-        now, db, _ = steps.move(last)
+        now, db, _ = steps.move(last, chosen)
         reference.step(chosen.tolist())
         if fit_intercept:
             reference.centre()
