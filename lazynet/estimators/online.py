@@ -48,7 +48,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         l1.  For a sparser model take 10 or 100 times as much.
     rule : str or object, default="auto"
         The update rule, such as "rda" or ``FoBoS(eta0=0.1, average=True)``.  "auto" is
-        ``AdaGrad()``, or ``FoBoS()`` for a squared loss.
+        ``AdaGrad()``, or ``FoBoS()`` for a squared loss or with class weights.
     standardize : "auto" or bool, default="auto"
         Divide features by their sizes; centre those that are nonzero in half of the rows.  "auto":
         sparser features share a size, unless their own is more than twice off.

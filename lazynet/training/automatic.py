@@ -106,10 +106,14 @@ def choose(
 # --- the rule and its rates ----------------------------------------------------------------------
 
 
-def rule_for(loss: Loss, classifies: bool) -> Rule:
-    """The rule of ``rule="auto"``."""
+def rule_for(loss: Loss, classifies: bool, weighted: bool = False) -> Rule:
+    """The rule of ``rule="auto"``; ``weighted`` says that classes have weights.
+
+    The rate of AdaGrad falls with the largest slopes, which are those of rows with a large weight:
+    the other rows then learn little.
+    """
     of_numbers = not classifies or (loss.unbounded_slope and not loss.margin)
-    return FoBoS() if of_numbers else AdaGrad()
+    return FoBoS() if of_numbers or weighted else AdaGrad()
 
 
 def schedule_of(rule: Rule) -> Any:

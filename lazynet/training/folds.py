@@ -237,7 +237,7 @@ def results_of(
 'mean_loss': [3.0, 1.5], 'standard_error': [1.0, 0.5], 'nonzeros': [1.5, 3.0]}
     """
     l1s, l2s = np.array(settings).T
-    splits = {f"split{fold}_{measure}": column.copy() for fold, column in enumerate(values.T)}
+    splits = {f"split{fold}_{measure}": column for fold, column in enumerate(values.T)}
     means, errors = means_and_errors(values, weights)
     return {
         **{"l1": l1s, "l2": l2s, **splits},

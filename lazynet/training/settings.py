@@ -175,8 +175,11 @@ def read_settings(model: Any) -> Settings:
     rule: Rule = p["rule"]
     choices = []
     if rule == AUTO:
-        rule = automatic.rule_for(loss, classifies)
-        choices.append(automatic.Choice("rule", rule, f"the default for loss={loss.name!r}"))
+        # Softmax excludes the automatic rates of FoBoS.
+        weighted = p.get("class_weight") is not None and not softmax
+        rule = automatic.rule_for(loss, classifies, weighted)
+        reason = f"the default for loss={loss.name!r}" + " and class weights" * weighted
+        choices.append(automatic.Choice("rule", rule, reason))
         p["rule"] = rule = rule.settled()
     schedule = automatic.schedule_of(rule).settled() if rule.schedule == AUTO else rule.schedule
     eta0 = rule.eta0

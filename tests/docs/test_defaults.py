@@ -25,7 +25,10 @@ def rules(classifies):
     for loss in losses:
         by_rule.setdefault(repr(rule_for(loss, classifies)), []).append(f'`"{loss.name}"`')
     (usual, _), *others = sorted(by_rule.items(), key=lambda each: -len(each[1]))
-    return "; ".join([f"`{usual}`", *(f"`{each}` for {', '.join(of)}" for each, of in others)])
+    cases = [f"`{each}` for {', '.join(of)}" for each, of in others]
+    weighted = {repr(rule_for(loss, classifies, True)) for loss in losses}
+    cases += [f"`{each}` with class weights" for each in weighted if each != usual]
+    return "; ".join([f"`{usual}`", *cases])
 
 
 def schedules(_):

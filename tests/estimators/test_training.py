@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import xlog1py, xlogy
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import average_precision_score
 from support import AS_PASSED, same_bits
 from support.matrices import categories, make_data, noisy_documents
 
@@ -309,6 +310,35 @@ def test_automatic_choices_are_those_that_are_not_given(Estimator, options, name
         assert line.endswith(f"  {choice.reason}")
     model.save(tmp_path / "model")
     assert str(load(tmp_path / "model").auto_) == str(model.auto_)
+
+
+@pytest.mark.parametrize(("loss", "rule"), [("log_loss", FoBoS()), ("softmax", AdaGrad())])
+def test_the_automatic_rule_with_class_weights(loss, rule):
+    """FoBoS, whose rates do not fall with the large slopes of a few rows; it excludes softmax."""
+    X, y = make_data(n_classes=3)
+    options = dict(loss=loss, class_weight="balanced", random_state=0)
+    model = LazyNetClassifier(**options).fit(X, y)
+    assert model.auto_[0][:2] == ("rule", rule)
+    assert same_bits(model.coef_, LazyNetClassifier(rule=rule, **options).fit(X, y).coef_)
+
+
+def test_a_rare_class_is_found_with_class_weights():
+    """Balanced weights rank rows of a rare class as well as no weights."""
+    generator = np.random.default_rng(0)
+    X = sparse.random(20_000, 500, 0.02, "csr", random_state=generator)
+    score = np.ravel(X[:, :10].sum(axis=1) - X[:, 10:20].sum(axis=1))
+    y = score + 0.1 * generator.standard_normal(20_000) > np.quantile(score, 0.99)
+    train, test = slice(15_000), slice(15_000, None)
+    ranks = [
+        average_precision_score(
+            y[test],
+            LazyNetClassifier(class_weight=weight, random_state=0)
+            .fit(X[train], y[train])
+            .decision_function(X[test]),
+        )
+        for weight in (None, "balanced")
+    ]
+    assert ranks[1] > 0.9 * ranks[0] > 0.4, ranks
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])

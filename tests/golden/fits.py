@@ -223,7 +223,7 @@ FURTHER = {
     "softmax, average": dict(y="three", loss="softmax", average=True, eta0=0.2),
     "two threads": dict(y="twelve", n_jobs=2),
     "group, l2": dict(y="three", group="l2", eta0=0.2),
-    "class weights": dict(class_weight={"yes": 2.0, "no": 0.5}, weighted=True),
+    "class weights": dict(rule="adagrad", class_weight={"yes": 2.0, "no": 0.5}, weighted=True),
     "huber, width": dict(loss=lazynet.Huber(0.3), y="number"),
     "epsilon, width": dict(loss=lazynet.EpsilonInsensitive(0.2), y="number"),
     "squared epsilon, width": dict(loss=lazynet.SquaredEpsilonInsensitive(0.2), y="number"),
@@ -236,7 +236,9 @@ FURTHER = {
     "grid, rda": dict(kind=CHOSEN, y="three", rule="rda", n_jobs=2, **GRID),
     "grid, l2s": dict(kind=CHOSEN, l2s=[0.0, 1e-2], rule="sgd", **GRID),
     "grid, adagrad": dict(kind=CHOSEN, l1s=[1e-1, 1e-2, 0.0], l2s=1e-3, rule="adagrad", cv=3),
-    "grid, weighted": dict(kind=CHOSEN, weighted=True, class_weight="balanced", **GRID),
+    "grid, weighted": dict(
+        kind=CHOSEN, rule="adagrad", weighted=True, class_weight="balanced", **GRID
+    ),
     "grid, hinge": dict(kind=CHOSEN, loss="hinge", y="three", rule="ftrl", **GRID),
     "grid, table": dict(kind=lazynet.LazyNetRegressorCV, y="number", of="table", **GRID),
     "averaged": dict(kind=MEANS, l2=0.1, max_iter=3, y="three"),
