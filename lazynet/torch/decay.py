@@ -152,10 +152,9 @@ class LazyDecay:
     def _step_of(self, rate: float) -> tuple[float, float, float]:
         """a, its logarithm, and b of a step |w| <- [a |w| - b]+."""
         l1, l2 = float(self.l1), float(self.l2)
-        if not (0 <= l1 < math.inf and 0 <= l2 < math.inf and 0 <= rate < math.inf):
-            raise ValueError(
-                f"l1, l2 and the rate must be at least 0 and finite, got {l1}, {l2} and {rate}"
-            )
+        for name, number in (("l1", l1), ("l2", l2), ("the learning rate", rate)):
+            if not 0 <= number < math.inf:
+                raise ValueError(f"{name} must be at least 0 and finite, got {number}")
         if self.penalty == PROXIMAL:
             a = 1 / (1 + rate * l2)
             return a, -math.log1p(rate * l2), a * rate * l1
