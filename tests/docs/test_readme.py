@@ -18,7 +18,7 @@ def test_the_first_example_prints_what_is_shown(capsys):
     """The two blocks of Python.  Their dataset depends on the versions of the two libraries."""
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     assert len(blocks) == 2
-    assert len([line for line in blocks[1].splitlines() if line]) <= 8
+    assert len([line for line in blocks[1].splitlines() if line]) <= 9
     namespace = {}
     for code in blocks:
         exec(code, namespace)
@@ -26,8 +26,9 @@ def test_the_first_example_prints_what_is_shown(capsys):
     for found, stored, tolerance in zip(printed[:2], SHOWN[:2], (0.02, 4), strict=True):
         assert without_numbers(found) == without_numbers(stored)
         assert numbers_in(found) == pytest.approx(numbers_in(stored), abs=tolerance)
-    assert re.fullmatch(r"\d+ words:( \w+){5}", printed[2])
+    assert re.fullmatch(r"\d+ words, accuracy 0\.\d+:( \w+){5}", printed[2])
     assert numbers_in(printed[2])[0] == pytest.approx(numbers_in(SHOWN[2])[0], rel=0.1)
+    assert numbers_in(printed[2])[1] == pytest.approx(numbers_in(SHOWN[2])[1], abs=0.02)
 
 
 @pytest.mark.slow
