@@ -39,6 +39,8 @@ _DATA = (
     "safe/test_memory_layouts_of_arrays estimators/test_fits_from_mapped_rows "
     "safe/test_streams_in_trouble"
 )
+# Short tests of whole models, which notice faults of all kinds.
+_MODELS = "safe/test_model_files safe/test_checkpoints exact/test_rows_in_any_order"
 #: The tests to begin with, by the beginning of the file's path below lazynet/.
 CLOSE = {
     "kernels/(text|moments|rows|words|examples|arrays)": _DATA,
@@ -46,15 +48,16 @@ CLOSE = {
     "kernels/(col|comp|conj|dual|gram|newton|objective|slopes|sums|working_set)": _MINIMUM,
     "(kernels|engines)/stabilised": "exact/test_stabilised estimators/test_selection",
     "(kernels|engines)/dekel": "exact/test_dekel",
-    "kernels|engines": _ENGINES,
-    "rules": f"exact/test_formulas_of_rules_and_schedules safe/test_parameters {_ENGINES}",
-    "training": "estimators/test_training estimators/test_many_outputs estimators/test_units "
-    "exact/test_grids estimators/test_lazy_net_cv estimators/test_choices_by_folds "
-    "safe/test_weights_that_are_given safe/test_checkpoints safe/test_parameters "
+    "kernels|engines": f"{_MODELS} {_ENGINES}",
+    "rules": f"exact/test_formulas_of_rules_and_schedules safe/test_parameters {_MODELS} "
+    f"{_ENGINES}",
+    "training": f"{_MODELS} estimators/test_training estimators/test_many_outputs "
+    "estimators/test_units exact/test_grids estimators/test_lazy_net_cv estimators/test_choices_by_folds "
+    "safe/test_weights_that_are_given safe/test_parameters "
     "estimators/test_parameter_objects exact/test_rates_of_later_epochs exact/test_streams",
-    "data": _DATA,
+    "data": f"{_DATA} {_MODELS}",
     "dask": "on_dask/test_blocks",
-    "estimators": "estimators/test_scikit_learn estimators/test_training",
+    "estimators": f"estimators/test_scikit_learn estimators/test_training {_MODELS}",
 }
 #: Seconds for a run of the tests, and bytes of memory; beyond them a mutant counts as caught.
 LONGEST = {"quick": 900, "whole": 4000}
