@@ -28,9 +28,11 @@ from .rows cimport (
     all_finite, begin_walk, copy_row, next_row, row_at,
 )
 from .rule_codes cimport ADAGRAD
-from .rules cimport adagrad, groups
+from .rules cimport groups
+from .rules.adagrad cimport change_scale
 from .rules.averaged cimport AveragedLanes
 from .rules.freely_averaged cimport FreelyAveragedLanes
+from .rules.groups cimport Cell
 from .target_rows cimport fetch_targets
 
 # --- the loops over the weights, by the kind of the outputs --------------------------------------
@@ -55,7 +57,7 @@ cdef void apply_by(
 
 
 cdef void apply_to_groups(
-    groups.Cell* cells, Run* run, Operation operation, const OwnRow* row, const OwnRow* next,
+    Cell* cells, Run* run, Operation operation, const OwnRow* row, const OwnRow* next,
     Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     if operation == PREDICT:
@@ -280,7 +282,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
         return False
     if at.code == ADAGRAD:
         for k in range(at.width):
-            run.factors[k] = adagrad.change_scale(&at.rules[k].adagrad)
+            run.factors[k] = change_scale(&at.rules[k].adagrad)
     for feature in range(at.n_features):
         apply(&run, READ, NULL, NULL, feature, run.predictions)
         put_row(at, feature, run.predictions)

@@ -25,7 +25,7 @@ from .from_data cimport (
 from .one_output_loop cimport Loops
 from .rows cimport FINISHED, Status
 from .rule_codes cimport AVERAGED, CLOCK, FREELY_AVERAGED, SAGA, TABLES
-from .rules cimport adagrad
+from .rules.adagrad cimport decay_at
 from .rules.clock cimport ClockRule
 from .rules.motion cimport COUNTED
 from .steps cimport Average, Steps, Task, check_counts, chunk_of
@@ -222,4 +222,4 @@ def retune(
     begin(&rule, kind, constants, fields, False)
     with nogil:
         for j in range(cells.shape[0]):
-            cells[j, 2] = adagrad.decay_at(&rule.adagrad, cells[j, 1])
+            cells[j, 2] = decay_at(&rule.adagrad, cells[j, 1])

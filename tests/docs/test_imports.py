@@ -89,6 +89,17 @@ def test_declarations_of_kernels_have_no_circle():
     TopologicalSorter(graph).prepare()
 
 
+@pytest.mark.parametrize("path", KERNEL_SOURCES, ids=lambda path: path.name)
+def test_cython_sees_each_file_that_a_kernel_needs(path):
+    """``from .rules cimport groups`` alone names no file: a change of it would build nothing."""
+    text = path.read_text(encoding="utf-8")
+    for package, names in re.findall(r"^from \.(\w*) cimport ([\w, ]+)$", text, re.M):
+        for name in names.split(", "):
+            if (PACKAGE / "kernels" / package / f"{name}.pxd").exists():
+                module = ".".join(filter(None, [package, name]))
+                assert re.search(rf"^from \.{module} cimport ", text, re.M), f"{module}: no file"
+
+
 def test_every_module_is_in_a_layer():
     """Each file belongs to one of the parts above, and each part has a file."""
     found = {part_of(name) for name in SOURCES} - {"", "_version"}
