@@ -27,8 +27,8 @@ from lazynet.kernels.many_outputs import OutputBlock
 from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
-from safe.fuzz.offered import CLASSES, RULES, RUNS, WIDE_KINDS
-from safe.fuzz.recipes import Parts, recipe
+from safe.fuzz.offered import CLASSES, FUNCTIONS, RULES, RUNS, WIDE_KINDS
+from safe.fuzz.recipes import Parts, call, recipe
 
 #: A clock that needs no sweep.
 TASK = Task(
@@ -86,6 +86,57 @@ def run_wide(kind, block, examples, targets, order, **others):
     given = dict(block=block, examples=examples, targets=targets, steps=steps_of(order), task=TASK)
     sound = recipe(f"many_outputs.run {run_of(kind)}", parts)
     return many_outputs.run(**{**sound, "softmax": False, "learns": True, **given, **others})
+
+
+#: The arguments whose own length says how much there is to do, or that need not be full.
+OF_ANY_LENGTH = [
+    "compact.CompactRows.values_of.order",
+    "dekel.begin_h_again.cells",
+    "dekel.run.order",
+    "dual.run.order",
+    "dense.run.dense_row",
+    "gram.Gram.features",
+    "many_outputs.OutputBlock.cells",
+    "many_outputs.OutputBlock.rates",
+    "many_outputs.OutputBlock.clocks",
+    "many_outputs.OutputBlock.own",
+    "many_outputs.OutputBlock.scalars",
+    "many_outputs.run.strengths",
+    "moments.add.order",
+    "moments.refresh.columns",
+    "moments.standardised.moved",
+    "objective.weight_sums.weights",
+    "one_output.run.memory",
+    "one_output.read.memory",
+    "one_output.sweep.cells",
+    "one_output.retune.cells",
+    "stabilised.find_ratios.cells",
+    "stabilised.truncate.cells",
+    "steps.OutputTargets.labels",
+    "steps.OutputTargets.starts",
+    "steps.OutputTargets.numbers",
+    "sums.excess.sums",
+    "working_set.WorkingSet.join.features",
+]
+
+
+def test_every_function_refuses_an_array_that_is_too_short():
+    """One entry less than sound arguments have; behind the array lies a fence."""
+    accepted, n_refused = set(), 0
+    for name, seed in product(FUNCTIONS, range(4)):
+        sound = recipe(name, Parts(np.random.default_rng(seed), fenced))
+        for argument, array in sound.items():
+            if isinstance(array, np.ndarray) and array.size:
+                given = recipe(name, Parts(np.random.default_rng(seed), fenced))
+                given[argument] = fenced(np.ascontiguousarray(array[:-1]))
+                try:
+                    call(name, given)
+                except (TypeError, ValueError):
+                    n_refused += 1
+                else:
+                    accepted.add(f"{name.partition(' ')[0]}.{argument}")
+    assert accepted == set(OF_ANY_LENGTH)
+    assert n_refused > 500
 
 
 # --- rows ---------------------------------------------------------------------------------------
