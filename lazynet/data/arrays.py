@@ -113,10 +113,12 @@ def _rows_of(X: NDArray[Any]) -> sparse.csr_matrix:
     columns = np.empty(X.shape, index)
     columns[:] = np.arange(X.shape[1], dtype=index)
     # SciPy would take several times as long.
-    kept, starts = X != 0.0, np.zeros(len(X) + 1, index)
-    np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
+    kept = X != 0.0
     if X.flags.c_contiguous and kept.all():
+        starts = np.arange(len(X) + 1, dtype=index) * X.shape[1]
         return csr_around(X.shape, X.reshape(-1), columns.reshape(-1), starts)
+    starts = np.zeros(len(X) + 1, index)
+    np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
     return csr_around(X.shape, X[kept], columns[kept], starts)
 
 
