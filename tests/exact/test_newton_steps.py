@@ -138,3 +138,28 @@ def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
     reference.weights = [length * weight for weight in reference.weights]
     reference.intercept = first + length * (reference.intercept - first)
     problem.assert_reached(weights, intercept)
+
+
+@on_every_problem
+def test_the_estimates_of_a_model_on_columns(loss, fit_intercept, weighted, l2):
+    """The gap by the slopes at the weights, the largest move of a visit, sum |w|, and the slope."""
+    problem = Problem(loss, fit_intercept, weighted, l2)
+    steps = NewtonSteps(problem.compact, problem.penalty, 0.0, 1.0)
+    here, _, _ = steps.move(problem.start, steps.working_set(problem.start))
+    w, l1, X = here.weights, problem.penalty.l1, problem.dense_rows
+    columns = Columns(problem.compact.mean)
+    columns.start(problem.penalty, here)
+    columns.set.join(np.flatnonzero(w == 0.0))
+    u = problem.compact.mean.correlations(here.duals)
+    over = np.maximum(abs(u) - l1, 0.0)
+    gap = l1 * abs(w).sum() - u @ w + 0.5 * l2 * w @ w
+    if l2:
+        gap += over @ over / (2.0 * l2)
+    elif over.any():
+        gap += (1.0 - l1 / abs(u).max()) * (u @ w)
+    pull = here.curvatures @ X**2 + l2
+    aim = w + (u - l2 * w) / pull
+    moves = abs(np.sign(aim) * np.maximum(abs(aim) - l1 / pull, 0.0) - w) * pull
+    expected = gap, moves.max(), abs(w).sum(), -here.rise if fit_intercept else 0.0
+    assert 0 < np.count_nonzero(w) < D
+    np.testing.assert_allclose(columns.set.model(0.0), expected, rtol=1e-9, atol=1e-11)
