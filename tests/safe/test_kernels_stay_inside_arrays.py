@@ -92,34 +92,39 @@ def run_wide(kind, block, examples, targets, order, **others):
 #: The arguments whose own length says how much there is to do, or that need not be full.
 OF_ANY_LENGTH = set(
     """
-    compact.CompactRows.values_of.order dekel.begin_h_again.cells dekel.run.order dual.run.order
-    dense.run.dense_row gram.Gram.features many_outputs.OutputBlock.cells
-    many_outputs.OutputBlock.rates many_outputs.OutputBlock.clocks many_outputs.OutputBlock.own
-    many_outputs.OutputBlock.scalars many_outputs.run.strengths moments.add.order
-    moments.refresh.columns moments.standardised.moved objective.weight_sums.weights
-    one_output.run.memory one_output.read.memory one_output.sweep.cells one_output.retune.cells
-    stabilised.find_ratios.cells stabilised.truncate.cells steps.OutputTargets.labels
-    steps.OutputTargets.starts steps.OutputTargets.numbers sums.excess.sums
+    arrays.Held.array.row compact.CompactRows.values_of.order dekel.begin_h_again.cells
+    dekel.run.order dense.run.dense_row dual.run.order gram.Gram.features
+    many_outputs.OutputBlock.cells many_outputs.OutputBlock.clocks
+    many_outputs.OutputBlock.clocks.row many_outputs.OutputBlock.own
+    many_outputs.OutputBlock.own.row many_outputs.OutputBlock.rates
+    many_outputs.OutputBlock.rates.row many_outputs.OutputBlock.scalars
+    many_outputs.read.out.row many_outputs.run.strengths many_outputs.run.strengths.row
+    moments.add.order moments.refresh.columns moments.standardised.moved
+    objective.weight_sums.weights one_output.read.memory one_output.retune.cells
+    one_output.run.memory one_output.sweep.cells stabilised.find_ratios.cells
+    stabilised.truncate.cells steps.OutputTargets.labels steps.OutputTargets.numbers
+    steps.OutputTargets.starts sums.add_rows.sums.row sums.excess.sums sums.excess.sums.row
     working_set.WorkingSet.join.features
     """.split()  # noqa: SIM905
 )
 
 
 def test_every_function_refuses_an_array_that_is_too_short():
-    """One entry less than sound arguments have; behind the array lies a fence."""
+    """One entry, row or column less than sound arguments have; behind the array lies a fence."""
     accepted, n_refused = set(), 0
     for name, seed in product(FUNCTIONS, range(4)):
         sound = recipe(name, Parts(np.random.default_rng(seed), fenced))
         for argument, value in sound.items():
-            if isinstance(value, np.ndarray) and value.size:
+            for axis in range(value.ndim if isinstance(value, np.ndarray) and value.size else 0):
                 given = recipe(name, Parts(np.random.default_rng(seed), fenced))
-                given[argument] = fenced(np.ascontiguousarray(value[:-1]))
+                short = np.take(value, np.arange(value.shape[axis] - 1), axis)
+                given[argument] = fenced(short)
                 try:
                     recipes.call(name, given)
                 except (TypeError, ValueError):
                     n_refused += 1
                 else:
-                    accepted.add(f"{name.partition(' ')[0]}.{argument}")
+                    accepted.add(f"{name.partition(' ')[0]}.{argument}" + ".row" * axis)
     assert accepted == OF_ANY_LENGTH
     assert n_refused > 500
 
