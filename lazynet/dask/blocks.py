@@ -55,7 +55,7 @@ def aligned(chunk: Chunk) -> Chunk:
 
 
 def _read_block(part: Any) -> Chunk | Source:
-    """The rows of (X, y), (X, y, weights) or a source; a source of files as it is.
+    """The rows of (X, y), (X, y, weights) or a source; a source of files is returned unchanged.
 
     >>> _read_block(([[0.0, 2.0]], [1])).X.toarray()
     array([[0., 2.]])

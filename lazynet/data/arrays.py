@@ -99,7 +99,7 @@ def checked_rows(
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether X is an array of finite floats that is used as it is."""
+    """Whether X is an array of finite floats that needs no conversion."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return False
     # A sum that overflows says nothing: scikit-learn then looks at each value.

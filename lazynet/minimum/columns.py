@@ -44,8 +44,8 @@ _MANY, _FAR = 4000, 0.05
 _TOO_LITTLE = 0.9
 _MOST_STEPS = 50
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
-# zero weights, the factor by which it falls, the least strength, and the least of all where the gap
-# has not halved in so many epochs.
+# zero weights, the factor by which it falls, the least strength, and the least strength of a search
+# whose gap has not halved in this number of epochs.
 _STRENGTH, _WEAKER, _WEAKEST, _LEAST_STRENGTH, _SLOW = 1.0, 0.7, 1e-2, 1e-6, 6
 # The epochs without a halved gap after which a small problem is left to an interior point method.
 _AT_REST = 12
@@ -177,9 +177,9 @@ class Multipliers:
     The loss is smoothed around the duals of the last iterate.  The duals of the minimum are held
     where they belong, so that the smoothing need not go to 0.
 
-    Where the smoothed loss is a line at most examples, Newton's method may come to rest: each step
-    goes no further than the next example whose slope jumps.  A small problem then goes on from what
-    an interior point method finds.
+    Where the smoothed loss is a line at most examples, the steps of Newton's method may become very
+    short: each ends at the next example whose slope jumps.  A small problem then continues from the
+    result of an interior point method.
     """
 
     def __init__(

@@ -37,16 +37,16 @@ Features = NDArray[np.int64]
 Pays = Callable[[Features, Compact], bool]
 
 # A feature joins the working set if |u_j| exceeds this share of l1, or l1 where the gap is above
-# this share of the objective at zero weights; at most so many join at once.
+# this share of the objective at zero weights; at most this number join at once.
 _JOIN, _FAR, _MOST_JOINING = 0.85, 0.1, 512
 # Features that occur in this share of the rows are heads of the Gram matrix (kernels/gram.pyx).
 HEAD = 0.15
-# The sample is this share of the rows, and has at least so many.
+# The sample is this share of the rows, and has at least this number of rows.
 _SHARE, LEAST_SAMPLE = 1 / 12, 2000
 # It has the features with |u_j| above this share of l1 at zero weights.
 _JOIN_SAMPLE = 0.9
 # The sample is left when a step moves the weights by d with d'Hd below this share of the objective
-# at zero weights, or after so many steps.
+# at zero weights, or after this number of steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the

@@ -34,8 +34,8 @@ _MOST_STEPS = 80
 # How far a step goes towards the nearest bound, and the length below which it is made without a
 # corrector.
 _NEARLY, _SHORT = 0.995, 0.5
-# The share of the first products at which the method ends, and the share from which on so many
-# steps without progress end it: then rounding is larger than what is left.
+# The share of the first products at which the method ends, and the share below which
+# this number of steps without progress ends it: then rounding is larger than the products.
 _DONE, _NEAR, _WAITING = 1e-15, 1e-6, 3
 
 

@@ -25,8 +25,8 @@ from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
-# A search gives up where its gap has not fallen by this factor in so many epochs: rounding, or a
-# minimum that does not exist, lets it come no nearer.
+# A search ends if its gap has not fallen by this factor in this number of epochs: because of
+# rounding, or because no minimum exists.
 _PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
 # From this ratio of the largest |y - b| at zero weights to the largest |y| on, the digits that
 # targets lose by their distance from 0 may be the ones that a small gap needs.
@@ -73,7 +73,7 @@ class Minimum:
     #: epochs
     n_iter: int
     history: list[EpochOfSearch]
-    #: whether the search has given up because its gap fell no more
+    #: whether the search has ended because its gap stopped falling
     at_rest: bool = False
     #: whether targets far from 0 may be why
     far_targets: bool = False

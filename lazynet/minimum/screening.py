@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 _SURE = 1.0 - 1e-9
 # Of so few features all are kept.
 _FEW = 256
-#: A sample of rows with a smaller share of sum s_i tells little of the minimum.
+#: The minimum of a sample with a smaller share of sum s_i may be far from that of all rows.
 LEAST_WEIGHT = 0.01
 
 

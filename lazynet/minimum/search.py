@@ -65,7 +65,7 @@ class Search:
         self.gram = NewtonSteps(compact, penalty, target, at_zero)
         self._use_columns()
         self.seed, self.mean = seed, mean
-        # Columns cannot number so many rows.
+        # The columns have row numbers of 32 bits.
         self.many = mean.n_rows > MOST_ROWS
         large = mean.n_values > SMALL and penalty.l2 > 0.0
         self.ascents_left = _EPOCHS_OF_ASCENT if large else 0
