@@ -134,12 +134,14 @@ def restarted(model):
 
 @pytest.mark.parametrize("options", [
     *(dict(options, restarts=True) for options in (
-        {}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"rule": AdaGrad()},
+        {}, {"rule": "adagrad", "class_weight": "balanced"}, {"fit_intercept": False},
+        {"rule": AdaGrad()},
         {"l1": 0.0}, {"l2": 1e-4}, {"standardize": False}, {"standardize": True}, {"max_iter": 2},
         {"tol": None}, {"tol": 10.0, "n_iter_no_change": 1, "max_iter": 2},
         {"early_stopping": True}, {"loss": "softmax"})),
     *(dict(options, restarts=False) for options in (
         {"max_iter": 1}, {"loss": "hinge"}, {"rule": AdaGrad(alpha=1.0)}, {"rule": "fobos"},
+        {"class_weight": "balanced"},
         {"rule": FoBoS(eta0=9.0)}, {"rule": "ftrl"})),
 ], ids=str)  # fmt: skip
 def test_a_first_epoch_worse_than_a_constant_restarts_training(options, capsys):
