@@ -19,8 +19,8 @@ from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
-from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.parameters import Flag, Positive, PositiveInt, check_n_steps
 from lazynet.training.passes import total_loss_of

@@ -20,8 +20,8 @@ from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight, check_weight_of_every_class
 from lazynet.engines.threads import Workers
-from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.gram import sampled_rows
 from lazynet.minimum.minimise import (

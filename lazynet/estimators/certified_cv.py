@@ -23,9 +23,9 @@ from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.threads import Workers
 from lazynet.estimators.certified import as_passed, in_units, load_minima
-from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.cross_validation import LinearModelCV, grid_of
 from lazynet.estimators.linear import LinearRegressor
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown

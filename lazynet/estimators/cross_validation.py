@@ -14,8 +14,8 @@ from lazynet.data.arrays import has_usual_size, row_sizes_of
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.threads import Workers
-from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, kinds_of

@@ -12,8 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from lazynet.data.source import Source
 from lazynet.data.weights import Balanced, ClassWeight
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LossOfClasses, LossOfNumbers
 from lazynet.rules.base import Rule

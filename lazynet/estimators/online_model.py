@@ -28,8 +28,8 @@ from lazynet.engines.base import (
 )
 from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.classifier import SPARSE_FORMS, classes_of_partial_fit
 from lazynet.estimators.linear import LinearModel
+from lazynet.estimators.linear_classifier import SPARSE_FORMS, classes_of_partial_fit
 from lazynet.parameters import (
     Choice,
     Flag,

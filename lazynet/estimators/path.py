@@ -26,8 +26,8 @@ from lazynet.data.statistics import Units
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import check_weight_of_every_class
 from lazynet.estimators.certified import as_passed, in_units
-from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Problem, follow, why_late
 from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle

@@ -31,7 +31,7 @@ from lazynet.engines.stabilised import (
     Stages,
 )
 from lazynet.engines.threads import Workers
-from lazynet.estimators.classifier import LinearClassifier
+from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (
     Integer,

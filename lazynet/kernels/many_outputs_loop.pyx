@@ -68,7 +68,7 @@ cdef void apply_to_groups(
         groups.read_row(run.at, cells, feature, numbers)
 
 
-include "many_outputs_loop.pxi"
+include "many_outputs_loop.pxi"  # from branches/many_outputs_loop.pxi.in
 
 
 cdef void predict(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:

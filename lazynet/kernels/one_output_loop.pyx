@@ -15,9 +15,10 @@ The processor would wait for the slope.  Meanwhile the next row is copied and ch
 AHEAD steps later is fetched into the cache.  Where the model has many cells, the next row is copied
 before the prediction, which fetches the cells of the next row between its arithmetic.
 
-What a rule computes is in short functions in its file in rules/; any_rule.pxd chooses the function
-by the type of the rule.  This module is compiled once per level of vector units (setup.py), with the
-same bits.  The module one_output.pyx checks the arrays and calls the functions by address.
+What a rule computes is in short functions in its file in rules/.  The functions that are chosen by
+the type of the rule are in branches/*.pxi.in, which setup.py fills from table.py.  This module is
+compiled once per level of vector units (setup.py), with the same bits.  The module one_output.pyx
+checks the arrays and calls the functions by address.
 
 Property: the weights after every step equal those of the dense references
 (tests/exact/test_lazy_equals_dense.py), and any split into chunks gives the same bits.
@@ -244,7 +245,7 @@ cdef Status run_with_cells(CellRule* rule, StepChunk* at) noexcept nogil:
     return status
 
 
-include "one_output_loop.pxi"
+include "one_output_loop.pxi"  # from branches/one_output_loop.pxi.in
 
 
 cdef Loops LOOPS

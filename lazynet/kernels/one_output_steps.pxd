@@ -21,7 +21,7 @@ from .rules.motion cimport (
 from .rules.saga cimport Saga
 from .rules.tables cimport Tables
 
-include "one_output_rules.pxi"
+include "one_output_rules.pxi"  # from branches/one_output_rules.pxi.in
 
 # --- the cells of a row ---------------------------------------------------------------------------
 
