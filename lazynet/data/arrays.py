@@ -66,7 +66,7 @@ def checked_rows(
     if given_sparse:
         # SciPy and scikit-learn do not check the indices; of a prediction, ``products`` does.
         X = checked_csr(X) if for_training else as_csr(X)
-    if given_sparse or _is_plain(X):
+    if given_sparse or (for_training and _is_plain(X)):
         attributes, n_features = vars(estimator), X.shape[1]
         if reset:
             attributes["n_features_in_"] = n_features
@@ -114,7 +114,7 @@ def _rows_of(X: NDArray[Any]) -> sparse.csr_matrix:
     columns[:] = np.arange(X.shape[1], dtype=index)
     # SciPy would take several times as long.
     kept = X != 0.0
-    if X.flags.c_contiguous and kept.all():
+    if kept.all():
         starts = np.arange(len(X) + 1, dtype=index) * X.shape[1]
         return csr_around(X.shape, X.reshape(-1), columns.reshape(-1), starts)
     starts = np.zeros(len(X) + 1, index)

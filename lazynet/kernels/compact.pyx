@@ -156,7 +156,7 @@ cdef class CompactRows:
         # Nothing branches on what is kept.
         if self.in_place:
             for k in range(length):
-                place = <uint32_t> places[columns[k]]
+                place = <uint32_t> places[<uint32_t> columns[k]]
                 misplaced |= place ^ <uint32_t> k
                 n += place < most
                 if self.columns != NULL:
@@ -165,7 +165,7 @@ cdef class CompactRows:
                 return False
         else:
             for k in range(length):
-                place = <uint32_t> places[columns[k]]
+                place = <uint32_t> places[<uint32_t> columns[k]]
                 own_columns[n], own_values[n] = <int32_t> place, values[k]
                 misplaced |= place ^ n
                 # A negative place is above all others.  Another thread may have changed places.
@@ -185,22 +185,20 @@ cdef class CompactRows:
         Its columns are read once: another thread may change them.
         """
         cdef int64_t at = self.starts[self.n_filled]
-        cdef const double* values = <const double*> csr.values + start
-        cdef int32_t* columns = self.columns + at
+        # Rows that have all columns store no column numbers.
+        cdef int32_t* columns = of_row if self.columns == NULL else self.columns + at
+        cdef const float* narrow
         cdef Py_ssize_t k
-        if self.n_values - at < length:
+        if self.n_values - at < length or (self.columns == NULL and length > self.n_columns):
             return False
-        if self.columns == NULL:
-            columns = of_row
-            if length > self.n_columns:
-                return False
         if not copy_columns(csr, start, length, <uint32_t*> columns):
             return False
-        if not csr.wide_values:
-            values = self.values + at
-            for k in range(length):
-                self.values[at + k] = (<const float*> csr.values)[start + k]
-        return self._keep(length, columns, values, places)
+        if csr.wide_values:
+            return self._keep(length, columns, <const double*> csr.values + start, places)
+        narrow = <const float*> csr.values + start
+        for k in range(length):
+            self.values[at + k] = narrow[k]
+        return self._keep(length, columns, self.values + at, places)
 
     def copy(
         self, Examples examples, const int32_t[::1] places not None,

@@ -36,11 +36,12 @@ _SHARE_OF_GAP_ALONE = 0.1
 # whole step reduces the gap too little, and grows by the fourth when a step is not taken in full.
 _ACCURACY, _SHARPER, _SHARPEST, _LOOSER, _LOOSEST = 0.3, 0.1, 1e-4, 3.0, 0.9
 _EXACT = 1e-10
-# The most sweeps of coordinate descent in a step of a smooth loss, which is not its model far from
-# the minimum: where rows are many, and the gap is above this share of the objective; nearer;
-# and where the loss is smoothed.
+# The most sweeps of coordinate descent in a step: of a smooth loss far from the minimum, where its
+# model is not right; of a smooth loss near the minimum; and of a smoothed loss.
 _FAR_SWEEPS, _SWEEPS, _MORE_SWEEPS = 2, 10, 30
-_MANY, _FAR = 4000, 0.05
+# A search is far from the minimum while the gap is above this share of the objective.  Up to this
+# number of rows sweeps cost little, and far from the minimum a step has as many as near it.
+_FAR, _FEW_ROWS = 0.05, 4000
 _TOO_LITTLE = 0.9
 _MOST_STEPS = 50
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
@@ -120,10 +121,10 @@ class Columns:
         return len(features)
 
     def _most_sweeps(self, last: Iterate, target: float) -> int:
-        """The most sweeps in a step; without a target every step is as good as it gets."""
+        """The most sweeps in a step; without a target a model is always minimised exactly."""
         if target == 0.0 or self.mean.loss.curvature is None:
             return _MORE_SWEEPS
-        is_far = self.mean.n_rows > _MANY and last.gap > _FAR * last.objective
+        is_far = self.mean.n_rows > _FEW_ROWS and last.gap > _FAR * last.objective
         return _FAR_SWEEPS if is_far else _SWEEPS
 
     def improve(self, last: Iterate, target: float, joined: int) -> bool:

@@ -3,7 +3,7 @@
 A Gram matrix is formed by rows, at the cost of the pairs of nonzeros of a row in the working set.
 It pays where rows are many beside the square of the working set.  Elsewhere the columns of the
 working set are visited.  Dual ascent visits rows, and is the fastest method where most of X lies in
-the columns of the working set, if an l2 holds the weights.
+the columns of the working set, if l2 is not small beside the squared lengths of the rows.
 
 An *epoch* of a search visits all rows at least once.
 """
