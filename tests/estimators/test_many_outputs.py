@@ -110,15 +110,15 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
     X, scores = rows_and_scores()
     y = scores.argmax(axis=1)
     options = dict(random_state=0, loss="softmax", max_iter=30, tol=None)
-    seen = Evaluated()
-    model = LazyNetClassifier(**options).fit(X, y, callback=seen)
+    seen, weight = Evaluated(), 1.0 + np.arange(N) % 3
+    model = LazyNetClassifier(**options).fit(X, y, sample_weight=weight, callback=seen)
     probability = model.predict_proba(X)
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
     chosen = probability[np.arange(N), np.searchsorted(model.classes_, y)]
-    assert seen.lines[-1]["mean_loss"] == pytest.approx(-np.log(chosen).mean(), rel=1e-9)
+    assert seen.lines[-1]["mean_loss"] == pytest.approx(-weight @ np.log(chosen) / N, rel=1e-9)
     losses = [line["mean_loss"] for line in seen.lines]
-    assert losses[-1] < losses[0] < np.log(L)
+    assert losses[-1] < losses[0] < np.log(L) * weight.mean()
     two = y > 2
     logistic = LazyNetClassifier(**{**options, "loss": "log_loss"}).fit(X, two)
     np.testing.assert_array_equal(LazyNetClassifier(**options).fit(X, two).coef_, logistic.coef_)

@@ -5,6 +5,7 @@ amplify what rounding changes, and what one step rounds is some ten thousand tim
 """
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimum.dual import DualAscent
-from lazynet.minimum.objective import MeanLoss
+from lazynet.minimum.dual import Ascent, DualAscent, Progress
+from lazynet.minimum.objective import MeanLoss, certify
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import best_dual
@@ -216,3 +217,29 @@ def test_every_vector_level_gives_the_same_bits(loss, values, indices):
             twin.step(i)
         twin.recentre(factor * twin.kappa, factor * twin.kappa_intercept)
     assert_equal(seen[0], twin)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-3])
+@pytest.mark.parametrize("loss", MINIMISED)
+def test_the_gap_after_an_epoch_is_at_least_the_one_of_a_certificate(loss, l2):
+    """Also far from the minimum, where many |u_j| exceed l1.  A certificate tries two duals."""
+    X, y = corpus(60, 20, seed=3)
+    options = dict(loss=loss, l1=1e-3, l2=l2, kappa=1.0, fit_intercept=False, kappa_intercept=0.0)
+    built = compiled(X, y, None, **options)
+    built.take(np.arange(60, dtype=np.int64))
+    found = built.progress()
+    proof = certify(built.mean, built.penalty, found.weights, 0.0, built.duals.copy())
+    assert np.abs(built.mean.correlations(built.duals)).max() > 2e-3
+    assert found.gap >= proof.gap * (1.0 - 1e-9)
+    assert l2 or found.gap == pytest.approx(proof.gap, rel=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "waits"), [("log_loss", False), ("hinge", True)])
+def test_the_centre_waits_where_the_loss_has_no_curvature(loss, waits):
+    """Until the inner gap is below the proximal term."""
+    X, y = corpus(20, 5)
+    mean = MeanLoss(as_examples(X, y), y, None, get_loss(loss), fit_intercept=False)
+    ascent = Ascent(mean, ElasticNet(1e-3, 0.0), seed=0)
+    far = Progress(np.zeros(5), 0.0, objective=1.0, gap=1.0, inner_gap=2.0, distance=1.0)
+    assert (ascent._after(far) is None) is waits
+    assert ascent._after(replace(far, inner_gap=0.5)) is not None

@@ -239,3 +239,15 @@ def test_every_vector_level_gives_the_same_bits(loss, l1, l2, monkeypatch):
         bits = bits_of(X, y, loss, l1, l2)
         found[used[-1]] = bits
     assert all(bits == found[0] for bits in found.values())
+
+
+def test_duals_from_which_a_search_starts_keep_their_values():
+    """Those of another model, which remains as it is; other importances would balance them anew."""
+    problem = grid_problem("log_loss", l1=0.01, l2=0.1, fit_intercept=True)
+    found = minimum_of(problem)
+    walker = minimiser_of(problem._replace(importances=None))
+    duals = found.duals + 0.01
+    kept = duals.copy()
+    walker.start_from(found.coef, found.intercept, duals)
+    assert walker.to(problem.l1, problem.l2, tol=TOL, max_iter=100).converged
+    assert duals.tolist() == kept.tolist()
