@@ -40,7 +40,7 @@ from lazynet.training.settings import Seed, Standardize, new_seeds
 # and the largest ratio of sizes without a warning.
 _COMMON, _FAR = 0.05, 100.0
 # About the most nonzeros, and the least rows, that tell the sizes of features.
-_MOST_COUNTED, _LEAST_ROWS = 2**17, 128
+_MOST_COUNTED, _LEAST_ROWS = 2**15, 128
 # The most lines that a fit prints.
 _MOST_LINES = 20
 

@@ -10,7 +10,8 @@ e is the change of the intercept, which leaves the equations (Schur complement).
 a_i - h_i (x_i.d + e) of the model fulfil its conditions exactly, so that they often prove the gap
 one step earlier than the slopes at v.
 
-Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.
+Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.  If one
+step from there will not be enough, the Hessian of this step is that of some rows.
 
 Property: a step is the one of the reference (tests/exact/test_newton_steps.py).
 """
@@ -48,6 +49,11 @@ _JOIN_SAMPLE = 0.9
 # The sample is left when a step moves the weights by d with d'Hd below this share of the objective
 # at zero weights, or after this number of steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
+# A sample is off by about its weights per row, and a step leaves about the square of this.  If this
+# is more than so many targets, another step follows, and the Hessian of the first one is that of
+# this share of the rows: if so many of them have each feature, and if this share of X lies in the
+# columns of the working set.  Elsewhere other passes over X take most of the time of a step.
+_REACH, _SHARE_OF_ROWS, _LEAST_ROWS, _SHARE_OF_X = 1.5, 1 / 4, 30.0, 0.5
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
 # sample, than this share of l1.
@@ -239,6 +245,27 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
     place ^= place >> np.uint64(29)
     ends = np.arange(n + 1, dtype=np.int64) * n_rows // n
     return ends[:-1] + (place % (ends[1:] - ends[:-1]).astype(np.uint64)).astype(np.int64)
+
+
+def for_a_first_step(steps: NewtonSteps, here: Iterate, chosen: Features) -> Iterate:
+    """An iterate after a sample; if another step will follow, with the curvatures of some rows.
+
+    Those of all other rows are 0, so that the rows cost nothing; the sum of all is as before.
+    """
+    n_rows, frequencies = steps.mean.n_rows, steps.compact.frequencies
+    n_sampled, n = (max(LEAST_SAMPLE, int(part * n_rows)) for part in (_SHARE, _SHARE_OF_ROWS))
+    away = np.count_nonzero(here.weights) / n_sampled
+    some, all_of_x = frequencies[chosen], frequencies.sum()
+    is_last = away * away * steps.at_zero <= _REACH * steps.target
+    if is_last or some.min() * n < _LEAST_ROWS or some.sum() < _SHARE_OF_X * all_of_x:
+        return here
+    rows, curvatures = sampled_rows(n_rows, n), np.zeros(n_rows)
+    curvatures[rows] = here.curvatures[rows]
+    part = float(curvatures.sum())
+    if not part > 0.0:
+        return here
+    curvatures *= here.curvatures.sum() / part
+    return replace(here, curvatures=curvatures)
 
 
 def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vector, float]:

@@ -102,6 +102,8 @@ class MeanLoss:
 
     def margins(self, weights: Vector, *, compensated: bool = False) -> Vector:
         """x_i.w of every row; ``compensated``: right to the last digit."""
+        if not weights.any():
+            return np.zeros(self.n_rows)
         out, rows = np.empty(self.n_rows), self.rows
         if rows is not None and not compensated:
             self.over_rows(lambda first: rows.margins(weights, out, first))

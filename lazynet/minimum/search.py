@@ -18,7 +18,14 @@ import numpy as np
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.minimum.columns import Columns, Multipliers
 from lazynet.minimum.dual import Ascent
-from lazynet.minimum.gram import HEAD, LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
+from lazynet.minimum.gram import (
+    HEAD,
+    LEAST_SAMPLE,
+    Features,
+    NewtonSteps,
+    for_a_first_step,
+    start_on_sample,
+)
 from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import Compact, largest
@@ -134,6 +141,8 @@ class Search:
                 start = proved(mean, self.penalty, at(mean, self.penalty, *begin))
             features = self.gram.working_set(start)
             if self.pays(features):
+                if start is not last:
+                    start = for_a_first_step(self.gram, start, features)
                 return self.gram.step(start, features)
         goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from support.matrices import make_data
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES
 from lazynet.minimum import screening
 from lazynet.minimum.columns import Columns
-from lazynet.minimum.gram import NewtonSteps
+from lazynet.minimum.gram import NewtonSteps, for_a_first_step
 from lazynet.minimum.iterate import at, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
@@ -163,3 +164,27 @@ def test_the_estimates_of_a_model_on_columns(loss, fit_intercept, weighted, l2):
     expected = gap, moves.max(), abs(w).sum(), -here.rise if fit_intercept else 0.0
     assert 0 < np.count_nonzero(w) < D
     np.testing.assert_allclose(columns.set.model(0.0), expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_first_step_takes_about_the_hessian_of_all_rows(weighted):
+    """A quarter of the rows tell it, unless the step may be the last, or a feature is too rare."""
+    n_rows, chosen, random = 12_000, np.arange(D), np.random.default_rng(0)
+    X = sparse.random(n_rows, D, 0.4, "csr", random_state=0)
+    y = random.choice([-1.0, 1.0], n_rows)
+    importances = random.choice([0.0, 1.0, 2.0], n_rows) if weighted else None
+    mean = MeanLoss(
+        as_examples(X, y, importances), y, importances, LOSSES["log_loss"], fit_intercept=True
+    )
+    compact, penalty = screening.compact(mean, None, 0.0), ElasticNet(l1=1e-3)
+    here = at(compact.mean, penalty, random.standard_normal(D), 0.0)
+    close = NewtonSteps(compact, penalty, 1e-6, 1.0)
+    some = for_a_first_step(close, here, chosen)
+    assert np.count_nonzero(some.curvatures) <= n_rows // 4
+    assert some.curvatures.sum() == pytest.approx(here.curvatures.sum())
+    whole, part = (close.hessian(each, chosen) for each in (here, some))
+    assert 0.0 < np.linalg.norm(whole - part) < 0.1 * np.linalg.norm(whole)
+    far = NewtonSteps(compact, penalty, 1e-2, 1.0)
+    assert for_a_first_step(far, here, chosen) is here
+    rare = NewtonSteps(replace(compact, frequencies=np.full(D, 0.002)), penalty, 1e-6, 1.0)
+    assert for_a_first_step(rare, here, chosen) is here

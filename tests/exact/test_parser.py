@@ -310,6 +310,7 @@ MESSAGES = [
     (SVMLIGHT, b"1,2 3:1", 1, 2, SPACE, f"',2'; {COMMAS}"),
     (SVMLIGHT, b"1 3 :1", 1, 4, "':' behind the column", "a space"),
     (SVMLIGHT, b"1 qid: 1:2", 1, 7, QUERY, "a space"),
+    (SVMLIGHT, b"1 q:1 1:2", 1, 3, "a column and its value, such as 3:0.5", "'q:1'"),
     (SVMLIGHT, b"1 2:1e309", 1, 5, "a number that a float64 holds", "'1e309'"),
     (SVMLIGHT, b"1 0:1e308 0:1e308", 1, 1, "values of one column whose sum a float64 holds", "'1'"),
     (LABELS, b"1,3,1 0:1", 1, 1, "labels that differ from one another", "'1,3,1'"),
