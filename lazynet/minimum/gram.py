@@ -10,8 +10,8 @@ e is the change of the intercept, which leaves the equations (Schur complement).
 a_i - h_i (x_i.d + e) of the model fulfil its conditions exactly, so that they often prove the gap
 one step earlier than the slopes at v.
 
-Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.  If one
-step from there will not be enough, the Hessian of this step is that of some rows.
+Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.  If at
+least two steps will follow the sample, the Hessian of the first one is computed from some rows.
 
 Property: a step is the one of the reference (tests/exact/test_newton_steps.py).
 """
@@ -49,11 +49,12 @@ _JOIN_SAMPLE = 0.9
 # The sample is left when a step moves the weights by d with d'Hd below this share of the objective
 # at zero weights, or after this number of steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
-# A sample is off by about its weights per row, and a step leaves about the square of this.  If this
-# is more than so many targets, another step follows, and the Hessian of the first one is that of
-# this share of the rows: if so many of them have each feature, and if this share of X lies in the
-# columns of the working set.  Elsewhere other passes over X take most of the time of a step.
-_REACH, _SHARE_OF_ROWS, _LEAST_ROWS, _SHARE_OF_X = 1.5, 1 / 4, 30.0, 0.5
+# The Hessian of the first step after a sample is computed from this share of the rows.  This pays
+# if a second step will follow: if the square of the number of weights per sampled row, about the
+# error that the first step leaves, exceeds this number of targets.  It needs about this number of
+# rows with each feature, and this share of X in the columns of the working set; with less of X in
+# them, other passes over X take most of the time of a step.
+_SHARE_OF_ROWS, _LARGEST_ERROR, _LEAST_ROWS, _SHARE_OF_X = 1 / 4, 1.5, 30.0, 0.5
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
 # sample, than this share of l1.
@@ -247,24 +248,30 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:
     return ends[:-1] + (place % (ends[1:] - ends[:-1]).astype(np.uint64)).astype(np.int64)
 
 
-def for_a_first_step(steps: NewtonSteps, here: Iterate, chosen: Features) -> Iterate:
-    """An iterate after a sample; if another step will follow, with the curvatures of some rows.
+def _sample_size(n_rows: int, share: float) -> int:
+    """The number of rows in a sample of about this share of them."""
+    return max(LEAST_SAMPLE, int(share * n_rows))
 
-    Those of all other rows are 0, so that the rows cost nothing; the sum of all is as before.
+
+def subsampled(steps: NewtonSteps, here: Iterate, chosen: Features) -> Iterate:
+    """An iterate for a Newton step whose Hessian is computed from some of the rows, if this pays.
+
+    Rows outside the sample have the curvature 0 and cost nothing.  The curvatures of the sample are
+    scaled to the sum of all curvatures.  ``here`` is the minimum of a sample.
     """
     n_rows, frequencies = steps.mean.n_rows, steps.compact.frequencies
-    n_sampled, n = (max(LEAST_SAMPLE, int(part * n_rows)) for part in (_SHARE, _SHARE_OF_ROWS))
-    away = np.count_nonzero(here.weights) / n_sampled
-    some, all_of_x = frequencies[chosen], frequencies.sum()
-    is_last = away * away * steps.at_zero <= _REACH * steps.target
-    if is_last or some.min() * n < _LEAST_ROWS or some.sum() < _SHARE_OF_X * all_of_x:
+    weights_per_row = np.count_nonzero(here.weights) / _sample_size(n_rows, _SHARE)
+    if weights_per_row**2 * steps.at_zero <= _LARGEST_ERROR * steps.target:
+        return here
+    n, of_chosen = _sample_size(n_rows, _SHARE_OF_ROWS), frequencies[chosen]
+    if of_chosen.min() * n < _LEAST_ROWS or of_chosen.sum() < _SHARE_OF_X * frequencies.sum():
         return here
     rows, curvatures = sampled_rows(n_rows, n), np.zeros(n_rows)
     curvatures[rows] = here.curvatures[rows]
-    part = float(curvatures.sum())
-    if not part > 0.0:
+    sampled_sum = float(curvatures.sum())
+    if not sampled_sum > 0.0:
         return here
-    curvatures *= here.curvatures.sum() / part
+    curvatures *= here.curvatures.sum() / sampled_sum
     return replace(here, curvatures=curvatures)
 
 
@@ -275,7 +282,7 @@ def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vect
     little weight is not searched.
     """
     compact, penalty, mean = steps.compact, steps.penalty, steps.mean
-    n = max(LEAST_SAMPLE, int(_SHARE * mean.n_rows))
+    n = _sample_size(mean.n_rows, _SHARE)
     chosen = np.abs(here.correlations) > _JOIN_SAMPLE * penalty.l1
     sample = compact.sample(sampled_rows(mean.n_rows, n), chosen)
     if sample is None:

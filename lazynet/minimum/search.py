@@ -23,8 +23,8 @@ from lazynet.minimum.gram import (
     LEAST_SAMPLE,
     Features,
     NewtonSteps,
-    for_a_first_step,
     start_on_sample,
+    subsampled,
 )
 from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import MeanLoss
@@ -142,7 +142,7 @@ class Search:
             features = self.gram.working_set(start)
             if self.pays(features):
                 if start is not last:
-                    start = for_a_first_step(self.gram, start, features)
+                    start = subsampled(self.gram, start, features)
                 return self.gram.step(start, features)
         goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):

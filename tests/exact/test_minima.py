@@ -16,11 +16,12 @@ from support.dual import (
     minimiser_of,
     with_and_without_intercept,
 )
-from support.matrices import corpus
+from support.matrices import corpus, make_data
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import minimise, search
+from lazynet.minimum.gram import subsampled
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.reference.losses import conjugate
@@ -170,6 +171,31 @@ def test_many_rows_need_no_columns(loss, monkeypatch):
     many = minimum_of(problem, tol=1e-6)
     monkeypatch.undo()
     assert abs(many.objective - minimum_of(problem).objective) <= many.gap
+
+
+@with_and_without_intercept
+def test_a_search_with_a_subsampled_step_reaches_the_minimum(fit_intercept, monkeypatch):
+    """The objective is the one of a search whose steps take all rows."""
+    X, y = make_data(8000, 40, n_classes=2, seed=0)
+    examples = X, np.where(y > 0, 1.0, -1.0), None
+    problem = Problem(*examples, get_loss("log_loss"), fit_intercept)
+    was_subsampled = []
+
+    def watched(steps, here, chosen):
+        there = subsampled(steps, here, chosen)
+        was_subsampled.append(there is not here)
+        return there
+
+    def found(step):
+        monkeypatch.setattr(search, "subsampled", step)
+        walker = Minimiser(problem, 0)
+        return walker.to(0.01 * walker.largest_l1, 0.0, tol=TOL, max_iter=100)
+
+    one, other = found(watched), found(lambda steps, here, chosen: here)
+    assert was_subsampled == [True]
+    assert one.converged
+    assert other.converged
+    assert abs(one.objective - other.objective) <= one.target
 
 
 # --- from anywhere --------------------------------------------------------------------------------

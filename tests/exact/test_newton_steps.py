@@ -11,7 +11,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES
 from lazynet.minimum import screening
 from lazynet.minimum.columns import Columns
-from lazynet.minimum.gram import NewtonSteps, for_a_first_step
+from lazynet.minimum.gram import NewtonSteps, subsampled
 from lazynet.minimum.iterate import at, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
@@ -167,8 +167,8 @@ def test_the_estimates_of_a_model_on_columns(loss, fit_intercept, weighted, l2):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_first_step_takes_about_the_hessian_of_all_rows(weighted):
-    """A quarter of the rows tell it, unless the step may be the last, or a feature is too rare."""
+def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted):
+    """All rows count if no second step will follow, if a feature is rare, or if few are chosen."""
     n_rows, chosen, random = 12_000, np.arange(D), np.random.default_rng(0)
     X = sparse.random(n_rows, D, 0.4, "csr", random_state=0)
     y = random.choice([-1.0, 1.0], n_rows)
@@ -179,12 +179,15 @@ def test_a_first_step_takes_about_the_hessian_of_all_rows(weighted):
     compact, penalty = screening.compact(mean, None, 0.0), ElasticNet(l1=1e-3)
     here = at(compact.mean, penalty, random.standard_normal(D), 0.0)
     close = NewtonSteps(compact, penalty, 1e-6, 1.0)
-    some = for_a_first_step(close, here, chosen)
+    some = subsampled(close, here, chosen)
     assert np.count_nonzero(some.curvatures) <= n_rows // 4
     assert some.curvatures.sum() == pytest.approx(here.curvatures.sum())
+    taken = some.curvatures > 0.0
+    assert np.ptp(some.curvatures[taken] / here.curvatures[taken]) < 1e-12
     whole, part = (close.hessian(each, chosen) for each in (here, some))
     assert 0.0 < np.linalg.norm(whole - part) < 0.1 * np.linalg.norm(whole)
     far = NewtonSteps(compact, penalty, 1e-2, 1.0)
-    assert for_a_first_step(far, here, chosen) is here
+    assert subsampled(far, here, chosen) is here
+    assert subsampled(close, here, chosen[: D // 4]) is here
     rare = NewtonSteps(replace(compact, frequencies=np.full(D, 0.002)), penalty, 1e-6, 1.0)
-    assert for_a_first_step(rare, here, chosen) is here
+    assert subsampled(rare, here, chosen) is here
