@@ -255,18 +255,31 @@ LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
 }
 
 /* --- products of floats: sums[i + q][j + z] += sum_k block[k][i + q] block[k][j + z] over n rows, for
- * q < 4 and z < 16.  Each number of the sums has its own lane: every vector unit gives the same bits. */
-typedef float Tile __attribute__((vector_size(64), aligned(4), may_alias));
+ * q < 4 and z < 16.  Each number of the sums has its own lane: every vector unit gives the same bits.
+ * A vector that is longer than a register would be kept in memory. */
+#if defined(__AVX512F__)
+#define TILE_BYTES 64
+#define TILE_PARTS 1
+#else
+#define TILE_BYTES (LAZYNET_BYTES)
+#define TILE_PARTS 2
+#endif
+#define TILE_FLOATS (TILE_BYTES / 4)
+typedef float Tile __attribute__((vector_size(TILE_BYTES), aligned(4), may_alias));
 LAZYNET_INLINE void add_tile(const float *block, ptrdiff_t n, ptrdiff_t width, ptrdiff_t i,
                              ptrdiff_t j, float *sums) {
-    Tile a = {0}, b = {0}, c = {0}, d = {0};
-    for (ptrdiff_t k = 0; k < n; k++, block += width) {
-        const Tile x = *(const Tile *)(block + j);
-        a += block[i] * x, b += block[i + 1] * x, c += block[i + 2] * x, d += block[i + 3] * x;
+    for (ptrdiff_t z = j; z < j + 16; z += TILE_PARTS * TILE_FLOATS) {
+        Tile products[4][TILE_PARTS] = {{{0}}};
+        const float *row = block;
+        for (ptrdiff_t k = 0; k < n; k++, row += width)
+            for (int part = 0; part < TILE_PARTS; part++) {
+                const Tile x = *(const Tile *)(row + z + part * TILE_FLOATS);
+                for (int q = 0; q < 4; q++) products[q][part] += row[i + q] * x;
+            }
+        for (int q = 0; q < 4; q++)
+            for (int part = 0; part < TILE_PARTS; part++)
+                *(Tile *)(sums + (i + q) * width + z + part * TILE_FLOATS) += products[q][part];
     }
-    sums += i * width + j;
-    *(Tile *)sums += a, *(Tile *)(sums + width) += b;
-    *(Tile *)(sums + 2 * width) += c, *(Tile *)(sums + 3 * width) += d;
 }
 
 /* --- eight sums, as PARTS Lanes */
