@@ -25,7 +25,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
+from lazynet.kernels.examples import (
+    DEFECT_NOT_FINITE,
+    DEFECT_REPEATED,
+    DEFECTS,
+    Examples,
+    copy_nonzeros,
+    count_nonzeros,
+)
 from lazynet.parameters import as_array, check_array, refuse_masked
 
 # float32 can hold the squares of targets of these sizes, and their products with features.
@@ -66,7 +73,10 @@ def checked_rows(
     if given_sparse:
         # SciPy and scikit-learn do not check the indices; of a prediction, ``products`` does.
         X = checked_csr(X) if for_training else as_csr(X)
-    if given_sparse or (for_training and _is_plain(X)):
+    rows = None
+    if for_training:
+        rows = X if given_sparse else _rows_of(X)
+    if given_sparse or rows is not None:
         attributes, n_features = vars(estimator), X.shape[1]
         if reset:
             attributes["n_features_in_"] = n_features
@@ -77,7 +87,7 @@ def checked_rows(
         usual = for_training and usual_features and usual_y and 0 not in X.shape
         if usual and (y.dtype.kind != "f" or np.isfinite(y).all()):
             # scikit-learn would return X and y unchanged, and its checks take longer.
-            return (X if given_sparse else _rows_of(X)), y
+            return rows, y
     # If the cast to float64 makes a value infinite or NaN, the value is refused as such.
     casts = np.errstate(over="ignore", invalid="ignore")
     with casts, errors_about("X or y" if "y" in options else "X"):
@@ -92,34 +102,33 @@ def checked_rows(
             reset=reset,
             **options,
         )
+    given = X
     X, *rest = checked if isinstance(checked, tuple) else (checked,)
     if for_training and not given_sparse:
-        X = _rows_of(X)
+        X = rows if X is given and rows is not None else _rows_of(plain(X, X.dtype))
     return X, *rest
 
 
-def _is_plain(X: Any) -> bool:
-    """Whether X is an array of finite floats that needs no conversion."""
+def _rows_of(X: Any) -> sparse.csr_matrix | None:
+    """The rows of an array of finite floats that needs no conversion, or None.
+
+    The rows of an array without zeros share its values.
+    """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
-        return False
-    # A sum that overflows says nothing: scikit-learn then looks at each value.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(X.flags.c_contiguous and np.isfinite(X.sum()))
-
-
-def _rows_of(X: NDArray[Any]) -> sparse.csr_matrix:
-    """The rows of a dense array; those of an array without zeros share its values."""
-    index = np.int32 if X.size < 2**31 else np.int64
-    columns = np.empty(X.shape, index)
-    columns[:] = np.arange(X.shape[1], dtype=index)
-    # SciPy would take several times as long.
-    kept = X != 0.0
-    if kept.all():
-        starts = np.arange(len(X) + 1, dtype=index) * X.shape[1]
-        return csr_around(X.shape, X.reshape(-1), columns.reshape(-1), starts)
-    starts = np.zeros(len(X) + 1, index)
-    np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
-    return csr_around(X.shape, X[kept], columns[kept], starts)
+        return None
+    starts, index = np.empty(len(X) + 1, np.int64), np.int32 if X.size < 2**31 else np.int64
+    if not (X.flags.c_contiguous and X.flags.aligned and count_nonzeros(X, starts)):
+        return None
+    n = int(starts[-1])
+    if n == X.size:
+        values, columns = X.reshape(-1), np.empty(X.shape, index)
+        columns[:] = np.arange(X.shape[1], dtype=index)
+        columns = columns.reshape(-1)
+    else:
+        values, columns = np.empty(n + 1, X.dtype), np.empty(n + 1, index)
+        copy_nonzeros(X, values, columns)
+        values, columns = values[:n], columns[:n]
+    return csr_around(X.shape, values, columns, starts.astype(index))
 
 
 def _holds_texts(X: Any) -> bool:

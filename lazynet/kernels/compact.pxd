@@ -21,11 +21,12 @@ cdef class CompactRows:
 
     cdef int check_filled(self) except -1
     cdef int begin(self) except -1
+    cdef int starts_at_multiples(self) except -1
     cdef void _settle(self)
     cdef bint _read(
-        self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places,
-        int32_t* of_row
+        self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places
     ) noexcept nogil
+    cdef bint _gather(self, const double* values, const int32_t[::1] source) noexcept nogil
     cdef bint _keep(
         self, Py_ssize_t length, const int32_t* columns, const double* values, const int32_t* places
     ) noexcept nogil

@@ -15,12 +15,12 @@ import numpy as np
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport free, malloc
 
 from .arrays cimport check_aligned, check_cells, check_vector
 from .examples cimport HIGHEST_LEVEL, Examples, importance_of, table_at, walk_rows
 from .rows cimport (
-    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, end_walk, has_place, next_row,
+    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, count_up, end_walk, has_place,
+    next_row,
 )
 
 # Every so many rows the columns are counted.
@@ -32,17 +32,18 @@ def bounds(
     Examples examples,
     double share,
     bint by_target,
-    double[:, ::1] sums not None,   # IN/OUT: two bounds per column
+    double[:, ::1] sums not None,   # IN/OUT: {sum of magnitudes, sum} per column
     Py_ssize_t start,
 ):
-    """sums += the magnitudes of share s_i x_ij, positive ones beside negative ones.
+    """sums += the magnitudes of share s_i x_ij, and these numbers themselves.
 
-    The sign is that of y_i x_ij with ``by_target``.  Returns how the call ended and the first row
+    They have the sign of y_i x_ij with ``by_target``.  Returns how the call ended and the first row
     not done.
     """
     cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows, k
     cdef int status = FINISHED
     cdef double move, term
+    cdef double* cell
     cdef Walk at
     cdef const OwnRow* here
     check_cells(sums, examples.csr.n_columns, 2, "sums")
@@ -61,7 +62,9 @@ def bounds(
                 move = -move
             for k in range(here.length):
                 term = move * here.values[k]
-                first[2 * <Py_ssize_t> here.columns[k] + (term < 0.0)] += fabs(term)
+                cell = first + 2 * <Py_ssize_t> here.columns[k]
+                cell[0] += fabs(term)
+                cell[1] += term
             n_visited += here.length
             row += 1
             if n_visited > PATIENCE and row < n_rows:
@@ -77,7 +80,11 @@ cdef class CompactRows:
     def __cinit__(
         self, Py_ssize_t n_rows, Py_ssize_t n_columns, int64_t n_values, Examples values_of=None
     ):
-        """Room for rows.  With ``values_of``, their values stay where they are: no column leaves."""
+        """Room for rows.
+
+        With ``values_of``, their values stay where they are: no column leaves.  If each of these
+        rows has all columns in order, nothing is copied.
+        """
         if not (0 <= n_rows < 2**62 and 0 <= n_columns < 2**31 and 0 <= n_values < 2**60):
             raise ValueError(
                 f"n_rows, n_columns and n_values must be sizes of arrays, got {n_rows}, "
@@ -94,12 +101,20 @@ cdef class CompactRows:
             values = np.empty(n_values + 1)
             self.values = &values[0]
             self.owners.append(values)
-        elif not values_of.csr.wide_values or values_of.csr.n_values != n_values:
-            raise ValueError(f"values_of must have {n_values} values of type float64")
+        elif (
+            not values_of.csr.wide_values or values_of.csr.n_values != n_values
+            or values_of.csr.n_rows != n_rows or values_of.csr.n_columns != n_columns
+        ):
+            raise ValueError(
+                f"values_of must have {n_rows} rows of {n_columns} columns, and {n_values} values "
+                f"of type float64"
+            )
         else:
             self.values, self.in_place = <double*> values_of.csr.values, True
-        # Rows with all columns in order need no column numbers.
-        if values_of is None or n_values != n_rows * n_columns:
+        if n_values == n_rows * n_columns and values_of is not None and values_of.is_full():
+            # Such rows need no column numbers.
+            self.starts_at_multiples()
+        else:
             columns = np.empty(n_values + 1, dtype=np.int32)
             self.columns = &columns[0]
             self.owners.append(columns)
@@ -135,6 +150,13 @@ cdef class CompactRows:
         self.filling = True
         return 0
 
+    cdef int starts_at_multiples(self) except -1:
+        cdef Py_ssize_t row
+        for row in range(self.n_rows):
+            self.starts[row + 1] = (row + 1) * self.n_columns
+        self.n_filled, self.longest = self.n_rows, self.n_columns
+        return 0
+
     cdef void _settle(self):
         if self.n_filled == self.n_rows:
             self.n_values = self.starts[self.n_rows]
@@ -159,9 +181,8 @@ cdef class CompactRows:
                 place = <uint32_t> places[<uint32_t> columns[k]]
                 misplaced |= place ^ <uint32_t> k
                 n += place < most
-                if self.columns != NULL:
-                    own_columns[k] = <int32_t> place
-            if n < length or (self.columns == NULL and (misplaced or n < most)):
+                own_columns[k] = <int32_t> place
+            if n < length:
                 return False
         else:
             for k in range(length):
@@ -176,20 +197,32 @@ cdef class CompactRows:
         self.starts[self.n_filled] = at + n
         return True
 
+    cdef bint _gather(self, const double* values, const int32_t[::1] source) noexcept nogil:
+        """Copy some values of a row that has all; false if they have no room."""
+        cdef int64_t at = self.starts[self.n_filled]
+        cdef double* own_values = self.values + at
+        cdef Py_ssize_t k, n = self.n_columns
+        if self.n_values - at < n:
+            return False
+        for k in range(n):
+            own_values[k] = values[source[k]]
+        self.longest = n
+        self.n_filled += 1
+        self.starts[self.n_filled] = at + n
+        return True
+
     cdef bint _read(
-        self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places,
-        int32_t* of_row
+        self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places
     ) noexcept nogil:
         """Copy a row of X; false if it has no room, or a column that X does not have.
 
         Its columns are read once: another thread may change them.
         """
         cdef int64_t at = self.starts[self.n_filled]
-        # Rows that have all columns store no column numbers.
-        cdef int32_t* columns = of_row if self.columns == NULL else self.columns + at
+        cdef int32_t* columns = self.columns + at
         cdef const float* narrow
         cdef Py_ssize_t k
-        if self.n_values - at < length or (self.columns == NULL and length > self.n_columns):
+        if self.n_values - at < length:
             return False
         if not copy_columns(csr, start, length, <uint32_t*> columns):
             return False
@@ -217,17 +250,18 @@ cdef class CompactRows:
         if csr.n_rows != self.n_rows:
             raise ValueError(f"examples must have {self.n_rows} rows, got {csr.n_rows}")
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
-        cdef int32_t[::1] of_row = np.empty(self.n_columns + 1, dtype=np.int32)
+        if self.columns == NULL and first != NULL and not count_up(<uint32_t*> first, csr.n_columns):
+            raise ValueError("places must leave the columns where they are")
         self.begin()
         with nogil:
             while self.n_filled < self.n_rows and status == FINISHED:
                 if not (
                     has_place(csr, self.n_filled, &start, &length)
-                    and self._read(csr, start, length, first, &of_row[0])
+                    and self._read(csr, start, length, first)
                 ):
                     status = BAD_ROW
                     break
-                if self.n_filled % COUNTED == 1 and self.columns != NULL:
+                if self.n_filled % COUNTED == 1:
                     for k in range(self.starts[self.n_filled - 1], self.starts[self.n_filled]):
                         counts[self.columns[k]] += 1.0
                 n_visited += length
@@ -257,7 +291,6 @@ cdef class CompactRows:
         """Copy the rows of ``order`` from ``rows``, whose columns have the places given."""
         cdef Py_ssize_t k
         cdef int64_t row
-        cdef int32_t column
         cdef bint has_room = True
         check_places(places, rows.n_columns, self.n_columns)
         rows.check_filled()
@@ -270,25 +303,24 @@ cdef class CompactRows:
         if self is rows or self.n_filled or self.in_place:
             raise ValueError("rows are copied once, and from other rows")
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
-        cdef int32_t* all_columns = NULL
+        cdef int32_t[::1] source
         if rows.columns == NULL:
-            all_columns = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
-            if all_columns == NULL:
-                raise MemoryError(f"no memory for {rows.n_columns} columns")
-            for column in range(<int32_t> rows.n_columns):
-                all_columns[column] = column
+            source = columns_at(places, self.n_columns)
         self.begin()
         with nogil:
             for k in range(self.n_rows):
                 row = order[k]
-                has_room = 0 <= row < rows.n_rows and self._keep(
-                    rows.starts[row + 1] - rows.starts[row],
-                    all_columns if rows.columns == NULL else rows.columns + rows.starts[row],
-                    rows.values + rows.starts[row], first,
-                )
+                if not 0 <= row < rows.n_rows:
+                    has_room = False
+                elif rows.columns == NULL:
+                    has_room = self._gather(rows.values + rows.starts[row], source)
+                else:
+                    has_room = self._keep(
+                        rows.starts[row + 1] - rows.starts[row],
+                        rows.columns + rows.starts[row], rows.values + rows.starts[row], first,
+                    )
                 if not has_room:
                     break
-        free(all_columns)
         self._settle()
         self.filling = False
         if not has_room:
@@ -363,3 +395,16 @@ cdef int check_places(const int32_t[::1] places, Py_ssize_t n, Py_ssize_t most) 
         if places[j] >= most:
             raise ValueError(f"places must be below {most}, got {places[j]}")
     return 0
+
+
+cdef int32_t[::1] columns_at(const int32_t[::1] places, Py_ssize_t n):
+    """The column at each of n places."""
+    cdef int32_t[::1] columns = np.full(n, -1, dtype=np.int32)
+    cdef Py_ssize_t j, found = 0
+    for j in range(places.shape[0]):
+        if places[j] >= 0:
+            found += columns[places[j]] < 0
+            columns[places[j]] = <int32_t> j
+    if found < n:
+        raise ValueError(f"places must have each number below {n} once")
+    return columns

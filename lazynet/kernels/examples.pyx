@@ -15,7 +15,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -25,8 +25,8 @@ from .lanes cimport best_level
 from .losses cimport N_LOSSES
 from .one_output_loop cimport Loops
 from .rows cimport (
-    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Walk,
-    end_walk, has_place, next_row, start_of,
+    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Value, Walk,
+    count_up, end_walk, has_place, next_row, nonzeros_of, start_of,
 )
 
 STATUS_FINISHED = FINISHED
@@ -105,6 +105,12 @@ ctypedef fused Number:
     int32_t
 
 
+# Of columns that are written.
+ctypedef fused OwnIndex:
+    int32_t
+    int64_t
+
+
 cdef const void* begin_of(str name, const Number[::1] array, Py_ssize_t* length) except NULL:
     length[0] = array.shape[0]
     if length[0] == 0:
@@ -156,6 +162,53 @@ cdef bint names_twice(const OwnRow* row, Stamps* stamps) noexcept nogil:
         repeated |= stamp[0] == stamps.latest
         stamp[0] = stamps.latest
     return repeated
+
+# --- the nonzeros of a dense array ------------------------------------------------------------------
+
+
+def count_nonzeros(const Value[:, ::1] X not None, int64_t[::1] starts not None):
+    """starts <- where the nonzeros of each row begin; returns whether all values are finite."""
+    cdef Py_ssize_t row, n = X.shape[0], d = X.shape[1]
+    cdef double count
+    cdef bint finite = True
+    cdef const Value* x = &X[0, 0] if n * d else NULL
+    check_aligned("X", x, sizeof(Value))
+    if starts.shape[0] != n + 1:
+        raise ValueError(f"starts must have {n + 1} entries, got {starts.shape[0]}")
+    check_aligned("starts", &starts[0])
+    with nogil:
+        starts[0] = 0
+        for row in range(n):
+            count = nonzeros_of(x, d)
+            if count != count:
+                finite = False
+                break
+            starts[row + 1] = starts[row] + <int64_t> count
+            x += d
+    return finite
+
+
+def copy_nonzeros(
+    const Value[:, ::1] X not None,
+    Value[::1] values not None,     # OUT
+    OwnIndex[::1] columns not None,    # OUT
+):
+    """Copy the nonzeros and their columns, row by row, as far as there is room."""
+    cdef Py_ssize_t row, k, n = X.shape[0], d = X.shape[1], room = values.shape[0] - 1, at = 0
+    cdef const Value* x = &X[0, 0] if n * d else NULL
+    check_aligned("X", x, sizeof(Value))
+    if room < 0 or columns.shape[0] != room + 1:
+        raise ValueError("values and columns must be equally long, with room for one number more")
+    check_aligned("values", &values[0], sizeof(Value))
+    check_aligned("columns", &columns[0], sizeof(OwnIndex))
+    with nogil:
+        for row in range(n):
+            for k in range(d):
+                # Without a branch: what is 0 is overwritten.
+                values[at], columns[at] = x[k], <OwnIndex> k
+                at += (x[k] != 0.0) & (at < room)
+            x += d
+
 
 # --- examples -------------------------------------------------------------------------------------
 
@@ -251,6 +304,22 @@ cdef class Examples:
     def n_values(self):
         """The stored values, with the spare room behind the last row."""
         return self.csr.n_values
+
+    def is_full(self):
+        """Whether every row has a value for every column, in order."""
+        cdef Py_ssize_t row, n = self.csr.n_columns
+        cdef bint full = start_of(&self.csr, 0) == 0 and n > 0
+        full = full and self.csr.n_values % n == 0 and self.csr.n_values // n == self.csr.n_rows
+        with nogil:
+            for row in range(self.csr.n_rows):
+                if not full or start_of(&self.csr, row + 1) != (row + 1) * n:
+                    full = False
+                    break
+                if self.csr.wide_indices:
+                    full = count_up(<const uint64_t*> self.csr.columns + row * n, n)
+                else:
+                    full = count_up(<const uint32_t*> self.csr.columns + row * n, n)
+        return full
 
     def first_defect(self, bint only_range=False):
         """The first row that cannot be used, as (row, code of DEFECTS); None if all rows can.

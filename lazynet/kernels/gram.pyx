@@ -11,6 +11,8 @@ minimum of the model (tests/exact/test_gram.py).
 
 cimport cython
 
+import numpy as np
+
 from libc.math cimport fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -30,6 +32,11 @@ cdef enum:
 cdef int MOST_DIRECTIONS = 60
 
 
+cdef inline Py_ssize_t spot_of(Py_ssize_t head) noexcept nogil:
+    """Where a head of the first row is in a block."""
+    return head // ROUND * (BLOCK * ROUND) + head % ROUND
+
+
 @cython.binding(False)  # a method then checks the type of self
 cdef class Gram:
     """Sums of products of some features, the first of which are heads."""
@@ -37,9 +44,12 @@ cdef class Gram:
     cdef CompactRows rows
     cdef Py_ssize_t size, n_heads, width, n_tails
     cdef bint fit_intercept, busy
+    cdef int32_t* chosen        # the features
     cdef int32_t* places        # of each column: its number among the chosen features, or -1
     cdef double* border         # sum c_i z_i
-    cdef float* block           # BLOCK rows of heads, times the square roots of c_i
+    # BLOCK rows of heads, times the square roots of c_i: all rows of the first ROUND heads, then all
+    # rows of the next ones, so that a product of two such panels fits the first cache.
+    cdef float* block
     cdef float* of_heads        # their products; a row of it for every head, ...
     cdef float* of_both         # ... for every tail, with the heads
     cdef double* of_tails       # the products of a tail with a tail; half of each on either side
@@ -58,6 +68,7 @@ cdef class Gram:
         self.rows, self.size, self.n_heads, self.n_tails = rows, n, n_heads, n - n_heads
         self.width = (n_heads + ROUND - 1) // ROUND * ROUND
         self.fit_intercept = fit_intercept
+        self.chosen = <int32_t*> malloc((n + 1) * sizeof(int32_t))
         self.places = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
         self.border = <double*> calloc(n + 1, sizeof(double))
         self.block = <float*> calloc(BLOCK * self.width + 1, sizeof(float))
@@ -67,7 +78,7 @@ cdef class Gram:
         self.found = <int32_t*> malloc((rows.longest + 1) * sizeof(int32_t))
         self.found_values = <double*> malloc((rows.longest + 1) * sizeof(double))
         if (
-            self.places == NULL or self.border == NULL or self.block == NULL
+            self.chosen == NULL or self.places == NULL or self.border == NULL or self.block == NULL
             or self.of_heads == NULL or self.of_both == NULL or self.of_tails == NULL
             or self.found == NULL or self.found_values == NULL
         ):
@@ -78,9 +89,11 @@ cdef class Gram:
                 raise ValueError(
                     f"features must be different columns below {rows.n_columns}, got {features[k]}"
                 )
-            self.places[features[k]] = <int32_t> k
+            self.chosen[k] = features[k]
+            self.places[self.chosen[k]] = <int32_t> k
 
     def __dealloc__(self):
+        free(self.chosen)
         free(self.places)
         free(self.border)
         free(self.block)
@@ -117,8 +130,10 @@ cdef class Gram:
     cdef int64_t _multiply(self, Py_ssize_t n) noexcept nogil:
         """Add the products of the heads of n rows, and empty the block."""
         if self.width and n:
-            self.rows.row_loops.add_products(self.block, n, self.width, self.of_heads)
-            memset(self.block, 0, n * self.width * sizeof(float))
+            self.rows.row_loops.add_products(self.block, n, BLOCK, self.width, self.of_heads)
+            # Full rows overwrite all numbers of a row.
+            if self.rows.columns != NULL:
+                memset(self.block, 0, BLOCK * self.width * sizeof(float))
         return n * self.width * self.width // 16
 
     cdef int64_t _add_row(self, Py_ssize_t row, double factor, Py_ssize_t line) noexcept nogil:
@@ -127,18 +142,16 @@ cdef class Gram:
         cdef Py_ssize_t n = 0, a, b
         cdef const double* x = self.rows.values
         cdef const int32_t* columns = self.rows.columns
-        cdef float* heads = self.block + line * self.width
+        cdef float* heads = self.block + line * ROUND
         cdef double root = sqrt(factor), value
         cdef double* tails
         cdef int32_t place
         if columns == NULL:
-            for k in range(first, stop):
-                place = self.places[k - first]
-                if 0 <= place < self.n_heads:
-                    heads[place] = <float> (root * x[k])
-                else:
-                    self.found[n], self.found_values[n] = place, x[k]
-                    n += place >= 0
+            for a in range(self.n_heads):
+                heads[spot_of(a)] = <float> (root * x[first + self.chosen[a]])
+            for a in range(self.n_heads, self.size):
+                self.found[n], self.found_values[n] = <int32_t> a, x[first + self.chosen[a]]
+                n += 1
         else:
             # First what is chosen, without a branch; then heads and tails.
             for k in range(first, stop):
@@ -151,13 +164,13 @@ cdef class Gram:
                 self.border[1 + self.found[a]] += factor * self.found_values[a]
             if columns == NULL:
                 for a in range(self.n_heads):
-                    self.border[1 + a] += root * heads[a]
+                    self.border[1 + a] += root * heads[spot_of(a)]
         if columns != NULL and self.width:
             b = 0
             for a in range(n):
                 place, value = self.found[a], self.found_values[a]
                 if place < self.n_heads:
-                    heads[place] = <float> (root * value)
+                    heads[spot_of(place)] = <float> (root * value)
                 else:
                     self.found[b], self.found_values[b] = place, value
                     b += 1
@@ -165,8 +178,8 @@ cdef class Gram:
         for a in range(n):
             place = self.found[a] - <int32_t> self.n_heads
             if self.width:
-                self.rows.row_loops.add_floats(
-                    self.of_both + place * self.width, heads,
+                self.rows.row_loops.add_panels(
+                    self.of_both + place * self.width, heads, BLOCK * ROUND,
                     <float> (root * self.found_values[a]), self.width,
                 )
             tails = self.of_tails + place * self.n_tails - self.n_heads
@@ -194,6 +207,53 @@ cdef class Gram:
                         if i != j:
                             value += self.of_tails[(j - self.n_heads) * self.n_tails + i - self.n_heads]
                     out[i + 1, j + 1] = out[j + 1, i + 1] = value
+
+
+def without_intercept(
+    const double[:, ::1] hessian not None,  # of the intercept and n weights
+    double[::1] slopes not None,    # IN/OUT: those of the weights
+    double rise,                    # the slope of the intercept
+    bint moves,                     # whether the intercept moves
+):
+    """The Hessian of the weights; with the intercept at its minimum (Schur complement) if it moves."""
+    cdef Py_ssize_t n = hessian.shape[0] - 1, i, j
+    cdef double share = 0.0
+    check_cells(hessian, n + 1, n + 1, "hessian")
+    check_vector("slopes", slopes, n)
+    out = np.empty((n, n))
+    cdef double[:, ::1] of_weights = out
+    with nogil:
+        for i in range(n):
+            if moves:
+                share = hessian[0, i + 1] / hessian[0, 0]
+                slopes[i] -= hessian[0, i + 1] * (rise / hessian[0, 0])
+            for j in range(n):
+                of_weights[i, j] = hessian[i + 1, j + 1] - share * hessian[0, j + 1]
+            # Rounding must not make it singular.
+            of_weights[i, i] += 1e-13 * hessian[i + 1, i + 1]
+    return out
+
+
+def largest_violation(
+    const double[::1] weights not None, const double[::1] slopes not None, double l1, double l2
+):
+    """By how much weights with these u violate the conditions of a minimum, at most.
+
+    >>> largest_violation(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), 1.0, 0.0)
+    2.0
+    """
+    cdef Py_ssize_t n = weights.shape[0], j
+    cdef double violation, largest = 0.0
+    check_vector("weights", weights, n)
+    check_vector("slopes", slopes, n)
+    for j in range(n):
+        violation = slopes[j] - l2 * weights[j]
+        if weights[j] == 0.0:
+            violation = fabs(violation) - l1
+        else:
+            violation = fabs(violation - (l1 if weights[j] > 0.0 else -l1))
+        largest = fmax(largest, violation)
+    return largest
 
 
 def descend(

@@ -254,9 +254,9 @@ LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
     return (Lanes)((Mask)a & (lane >= n));
 }
 
-/* --- products of floats: sums[i + q][j + z] += sum_k block[k][i + q] block[k][j + z] over n rows, for
- * q < 4 and z < 16.  Each number of the sums has its own lane: every vector unit gives the same bits.
- * A vector that is longer than a register would be kept in memory. */
+/* --- products of floats: sums[q][z] += sum_k left[k][q] right[k][z] over n rows of 16 floats, for q < 4
+ * and z < 16; a row of the sums has ``width`` floats.  Each number of the sums has its own lane: every
+ * vector unit gives the same bits.  A vector that is longer than a register would be kept in memory. */
 #if defined(__AVX512F__)
 #define TILE_BYTES 64
 #define TILE_PARTS 1
@@ -266,19 +266,19 @@ LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
 #endif
 #define TILE_FLOATS (TILE_BYTES / 4)
 typedef float Tile __attribute__((vector_size(TILE_BYTES), aligned(4), may_alias));
-LAZYNET_INLINE void add_tile(const float *block, ptrdiff_t n, ptrdiff_t width, ptrdiff_t i,
-                             ptrdiff_t j, float *sums) {
-    for (ptrdiff_t z = j; z < j + 16; z += TILE_PARTS * TILE_FLOATS) {
+LAZYNET_INLINE void add_tile(const float *left, const float *right, ptrdiff_t n, float *sums,
+                             ptrdiff_t width) {
+    for (int z = 0; z < 16; z += TILE_PARTS * TILE_FLOATS) {
         Tile products[4][TILE_PARTS] = {{{0}}};
-        const float *row = block;
-        for (ptrdiff_t k = 0; k < n; k++, row += width)
+        const float *x = left, *row = right + z;
+        for (ptrdiff_t k = 0; k < n; k++, x += 16, row += 16)
             for (int part = 0; part < TILE_PARTS; part++) {
-                const Tile x = *(const Tile *)(row + z + part * TILE_FLOATS);
-                for (int q = 0; q < 4; q++) products[q][part] += row[i + q] * x;
+                const Tile y = *(const Tile *)(row + part * TILE_FLOATS);
+                for (int q = 0; q < 4; q++) products[q][part] += x[q] * y;
             }
         for (int q = 0; q < 4; q++)
             for (int part = 0; part < TILE_PARTS; part++)
-                *(Tile *)(sums + (i + q) * width + z + part * TILE_FLOATS) += products[q][part];
+                *(Tile *)(sums + q * width + z + part * TILE_FLOATS) += products[q][part];
     }
 }
 

@@ -52,7 +52,7 @@ cdef extern from "lanes.h" nogil:
     void put_floats(float*, Lanes)
 
     void add_tile(
-        const float* block, Py_ssize_t n, Py_ssize_t width, Py_ssize_t i, Py_ssize_t j, float* sums)
+        const float* left, const float* right, Py_ssize_t n, float* sums, Py_ssize_t width)
 
     # nonzeros side by side, in eight sums ...
     ctypedef struct Eight:

@@ -36,8 +36,9 @@ cdef struct RowLoops:
     # Conjugates of the log loss: m log m + (1 - m) log(1 - m), and the sum of their magnitudes.
     void (*entropies)(
         const double* shares, double* terms, double* sizes, Py_ssize_t n) noexcept nogil
-    # sums += block' block of n rows of floats; sums += factor row
+    # sums += block' block of n rows of floats; sums += factor row; both in panels (gram.pyx)
     void (*add_products)(
-        const float* block, Py_ssize_t n, Py_ssize_t width, float* sums) noexcept nogil
-    void (*add_floats)(
-        float* sums, const float* row, float factor, Py_ssize_t n) noexcept nogil
+        const float* block, Py_ssize_t n, Py_ssize_t room, Py_ssize_t width,
+        float* sums) noexcept nogil
+    void (*add_panels)(
+        float* sums, const float* row, Py_ssize_t stride, float factor, Py_ssize_t n) noexcept nogil

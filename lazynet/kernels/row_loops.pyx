@@ -222,22 +222,28 @@ cdef void entropies(
 
 
 cdef void add_products(
-    const float* block, Py_ssize_t n, Py_ssize_t width, float* sums
+    const float* block, Py_ssize_t n, Py_ssize_t room, Py_ssize_t width, float* sums
 ) noexcept nogil:
     """sums += block' block: of every row at least the part up to the diagonal.
 
-    ``width`` is a multiple of 16.
+    A block has width / 16 panels, each with room for ``room`` rows of 16 floats.
     """
     cdef Py_ssize_t i, j
     for i in range(0, width, 4):
         for j in range(0, i + 4, 16):
-            add_tile(block, n, width, i, j, sums)
+            add_tile(block + i // 16 * 16 * room + i % 16, block + j * room, n,
+                     sums + i * width + j, width)
 
 
-cdef void add_floats(float* sums, const float* row, float factor, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n):
-        sums[k] += factor * row[k]
+cdef void add_panels(
+    float* sums, const float* row, Py_ssize_t stride, float factor, Py_ssize_t n
+) noexcept nogil:
+    """sums += factor row, whose floats lie in panels of 16, at a distance of ``stride``."""
+    cdef Py_ssize_t k, j
+    for j in range(0, n, 16):
+        for k in range(16):
+            sums[j + k] += factor * row[k]
+        row += stride
 
 
 cdef RowLoops LOOPS
@@ -247,7 +253,7 @@ LOOPS.exact_dot, LOOPS.exact_add = exact_dot, exact_add
 LOOPS.shrink_all, LOOPS.full_dot, LOOPS.full_move = shrink_all, full_dot, full_move
 LOOPS.absolute_sum, LOOPS.log_losses = absolute_sum, log_losses
 LOOPS.log_derivatives, LOOPS.entropies = log_derivatives, entropies
-LOOPS.add_products, LOOPS.add_floats = add_products, add_floats
+LOOPS.add_products, LOOPS.add_panels = add_products, add_panels
 
 
 def address():

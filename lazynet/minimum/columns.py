@@ -6,7 +6,7 @@ method of multipliers).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -102,7 +102,7 @@ class Columns:
         self.set.predictions(margins)
         here = of_margins(mean, self.penalty, weights, margins, intercept)
         if mean.loss.curvature is None:
-            here = replace(here, duals=duals)
+            here = here.changed(duals=duals)
         return proved(mean, self.penalty, here)
 
     def admit(self, here: Iterate) -> int:
@@ -228,5 +228,5 @@ class Multipliers:
         if result is None:
             return last
         now = at(mean, self.penalty, result.weights, result.intercept)
-        now = proved(mean, self.penalty, replace(now, duals=result.duals))
+        now = proved(mean, self.penalty, now.changed(duals=result.duals))
         return now if now.gap < last.gap else last

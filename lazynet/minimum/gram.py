@@ -19,13 +19,12 @@ Property: a step is the one of the reference (tests/exact/test_newton_steps.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.compact import CompactRows
-from lazynet.kernels.gram import Gram, descend
+from lazynet.kernels.gram import Gram, descend, largest_violation, without_intercept
 from lazynet.kernels.objective import weight_sums
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
@@ -77,18 +76,6 @@ def hessian(
     return out
 
 
-def violations(penalty: ElasticNet, weights: Vector, u: Vector) -> Vector:
-    """By how much weights with these u violate the conditions of a minimum.
-
-    >>> violations(ElasticNet(l1=1.0), np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]))
-    array([-0.5,  2. ,  0. ])
-    """
-    pull = u - penalty.l2 * weights
-    return np.where(
-        weights, np.abs(pull - penalty.l1 * np.sign(weights)), np.abs(pull) - penalty.l1
-    )
-
-
 class NewtonSteps:
     """Newton steps of one problem, each with the Hessian of a working set.
 
@@ -114,13 +101,14 @@ class NewtonSteps:
         size, active = np.abs(here.correlations), here.weights != 0.0
         # Far from the minimum another step follows, for which features may join.
         join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
-        joining = np.flatnonzero((size > join * self.penalty.l1) & ~active)
-        most = max(_MOST_JOINING, int(active.sum()))
-        if len(joining) > most:
-            joining = joining[largest(size[joining], most)]
-        chosen = active
-        chosen[joining] = True
-        return np.flatnonzero(chosen)
+        chosen = active | (size > join * self.penalty.l1)
+        n_active, n_chosen = np.count_nonzero(active), np.count_nonzero(chosen)
+        most = max(_MOST_JOINING, n_active)
+        if n_chosen - n_active > most:
+            joining = (chosen & ~active).nonzero()[0]
+            active[joining[largest(size[joining], most)]] = True
+            chosen = active
+        return chosen.nonzero()[0]
 
     def heads(self, chosen: Features) -> int:
         """How many of the chosen features are heads."""
@@ -139,21 +127,18 @@ class NewtonSteps:
         """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
         mean, penalty = self.mean, self.penalty
         H = self.hessian(here, chosen)
-        bend, border = H[0, 0], H[0, 1:].copy()
         old, slopes = here.weights[chosen], here.correlations[chosen]
-        H = np.ascontiguousarray(H[1:, 1:])
-        diagonal = H.diagonal() * (1.0 + 1e-13)
+        own = H.diagonal()[1:]
         largest = mean.loss.curvature or 1.0
-        if self.damping or here.bend < _FLAT * largest or not diagonal.all():
+        if self.damping or here.bend < _FLAT * largest or not own.all():
             # The curvature may vanish where the loss is a line.
             steepest = largest * self.squares(chosen)
-            diagonal = np.maximum(diagonal, _LEAST_CURVATURE * steepest) + self.damping * steepest
-            bend += self.damping * largest
-        np.fill_diagonal(H, diagonal)
+            own = np.maximum(own, _LEAST_CURVATURE * steepest) + self.damping * steepest
+            np.fill_diagonal(H[1:, 1:], own)
+            H[0, 0] += self.damping * largest
+        bend, border = float(H[0, 0]), H[0, 1:]
         moves = mean.fit_intercept and bend > 0.0
-        if moves:
-            H -= np.outer(border, border / bend)
-            slopes -= border * (here.rise / bend)
+        H = without_intercept(H, slopes, here.rise, moves)
         accuracy = self._accuracy(old, slopes)
         new, before, swept, met = old.copy(), slopes.copy(), 0, np.inf
         while met > accuracy and swept < _MOST_SWEEPS:
@@ -170,9 +155,9 @@ class NewtonSteps:
         if not self.target > 0.0:
             least = _SAMPLED * self.penalty.l1 if self.sampled else 0.0
             return max(least, _LEAST_ACCURACY)
-        violation = violations(self.penalty, weights, slopes)
-        wanted = _SHARE_OF_TARGET * self.target / max(float(np.abs(weights).sum()), 1e-3)
-        return max(wanted, _SHARE_OF_VIOLATION * float(violation.max(initial=0.0)))
+        violation = largest_violation(weights, slopes, self.penalty.l1, self.penalty.l2)
+        wanted = _SHARE_OF_TARGET * self.target / max(weight_sums(weights)[0], 1e-3)
+        return max(wanted, _SHARE_OF_VIOLATION * violation)
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""
@@ -218,12 +203,11 @@ class NewtonSteps:
             # The bound of the duals so far holds for all weights.
             gap = here.gap + there.objective - here.objective
             u = here.proof_correlations
-            there = replace(there, gap=gap, proof=here.proof, proof_correlations=u)
+            there = there.changed(gap=gap, proof=here.proof, proof_correlations=u)
         if db is not None and self.target > 0.0:
-            counts, bends = mean.counts, np.zeros(mean.n_rows)
-            np.divide(here.curvatures, counts, out=bends, where=np.greater(counts, 0.0))
             moved = there.margins - here.margins + db
-            duals = mean.loss.into_domain(here.duals - bends * moved, mean.y)
+            duals = here.duals - mean.per_row(here.curvatures) * moved
+            duals = mean.loss.into_domain(duals, mean.y)
             # What the bound loses against that of the own duals, by the loss alone.
             value = there.objective - self.penalty.of_sums(*weight_sums(there.weights))
             inner = mean.inner(duals, there.margins + there.intercept)
@@ -272,7 +256,7 @@ def subsampled(steps: NewtonSteps, here: Iterate, chosen: Features) -> Iterate:
     if not sampled_sum > 0.0:
         return here
     curvatures *= here.curvatures.sum() / sampled_sum
-    return replace(here, curvatures=curvatures)
+    return here.changed(curvatures=curvatures)
 
 
 def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vector, float]:
@@ -290,7 +274,7 @@ def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vect
     inner = NewtonSteps(sample, penalty, 0.0, steps.at_zero, sampled=True)
     now = at(sample.mean, penalty, here.weights[sample.features], here.intercept)
     for number in range(_MOST_SAMPLED):
-        now = replace(now, correlations=sample.mean.correlations(now.duals))
+        now = now.changed(correlations=sample.mean.correlations(now.duals))
         features = inner.working_set(now)
         if number and not pays(features, sample):
             break

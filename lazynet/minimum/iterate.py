@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,14 @@ class Iterate:
     #: the duals that prove the gap, and their u
     proof: Vector = field(default_factory=lambda: UNKNOWN)
     proof_correlations: Vector = field(default_factory=lambda: UNKNOWN)
+
+    def changed(self, **fields: Any) -> Self:
+        """The iterate with other values of some fields."""
+        # ``dataclasses.replace`` takes ten times as long.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(fields)
+        return other
 
     @classmethod
     def of_duals(
@@ -138,8 +147,7 @@ def proved(
         conjugate = penalty.of_sums(*weight_sums(here.weights)) - here.objective
         conjugate -= mean.inner(duals, here.margins)
     gap = here.objective - _dual(mean, penalty, duals, u, conjugate)
-    if own:
-        here = replace(here, correlations=u)
-    if len(here.proof) and not gap < here.gap:
-        return here
-    return replace(here, gap=gap, proof=duals, proof_correlations=u)
+    fields = {"correlations": u} if own else {}
+    if not len(here.proof) or gap < here.gap:
+        fields |= {"gap": gap, "proof": duals, "proof_correlations": u}
+    return here.changed(**fields)

@@ -206,22 +206,22 @@ class Minimiser:
             start = at(mean, penalty, weights, self.intercept)
             if mean.loss.curvature is None:
                 duals = mean.balanced_slopes(start.margins, self.intercept)
-                start = replace(start, duals=duals)
+                start = start.changed(duals=duals)
         else:
             # The penalty has changed, and with it the objective.
             ended = self._ended
             loss = mean.value(ended.margins, ended.intercept)[0]
             objective = loss + penalty.of_sums(*weight_sums(ended.weights))
-            start = replace(ended, objective=objective, proof=UNKNOWN)
+            start = ended.changed(objective=objective, proof=UNKNOWN)
         start = proved(mean, penalty, start)
         if self._known_duals is not None:
-            known = proved(mean, penalty, replace(start, proof=UNKNOWN), self._known_duals.copy())
+            known = proved(mean, penalty, start.changed(proof=UNKNOWN), self._known_duals.copy())
             if known.gap < start.gap:
                 start = known
                 if mean.loss.curvature is None:
                     # The slopes at the weights may not tell the duals where the slope jumps.
                     u = start.proof_correlations
-                    start = replace(start, duals=start.proof, correlations=u)
+                    start = start.changed(duals=start.proof, correlations=u)
             search.start(start.gap, max_iter)
         return search, start
 

@@ -143,6 +143,13 @@ class MeanLoss:
         """s_i / n times a number of each row."""
         return numbers * self.counts
 
+    def per_row(self, numbers: Vector) -> Vector:
+        """A number of each row divided by s_i / n; 0 where s_i is 0."""
+        if self.importances is None:
+            return numbers / self.share
+        counts, out = self.counts, np.zeros(self.n_rows)
+        return np.divide(numbers, counts, out=out, where=np.greater(counts, 0.0))
+
     def inner(self, duals: Vector, predictions: Vector) -> float:
         """(1/n) sum s_i a_i p_i, in plain arithmetic."""
         # A product of vectors by NumPy would start the threads of its library.

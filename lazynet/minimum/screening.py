@@ -61,7 +61,9 @@ class Compact:
             return None
         assert mean.rows is not None, "a compact mean loss has compact rows"
         places = np.where(chosen, np.cumsum(chosen, dtype=np.int32) - 1, -1).astype(np.int32)
-        copied = CompactRows(len(rows), int(chosen.sum()), mean.rows.values_of(rows))
+        n = int(chosen.sum())
+        room = len(rows) * n if mean.rows.is_full else mean.rows.values_of(rows)
+        copied = CompactRows(len(rows), n, room)
         copied.copy_some(mean.rows, rows, places)
         y = np.ascontiguousarray(mean.y[rows])
         options = {"fit_intercept": mean.fit_intercept, "rows": copied}
@@ -108,9 +110,11 @@ def bounds_of_features(mean: MeanLoss) -> tuple[Vector, Vector] | None:
     sums, loss = np.zeros((mean.n_columns, 2)), mean.loss
     arguments = mean.examples, mean.share, loss.margin, sums
     mean.over_rows(lambda first: compact_rows.bounds(*arguments, first))
-    # NumPy would take many times as long to reduce an axis of two numbers.
-    sizes = (np.maximum if loss.margin else np.add)(sums[:, 0], sums[:, 1])
+    sizes = sums[:, 0]
     with np.errstate(invalid="ignore"):
+        if loss.margin:
+            # The larger one of the sums of positive and of negative numbers.
+            sizes = np.fmin(sizes, 0.5 * (sizes + np.abs(sums[:, 1])))
         return loss.largest_slope * sizes, sizes
 
 

@@ -10,7 +10,6 @@ An *epoch* of a search visits all rows at least once.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -162,5 +161,5 @@ class Search:
         mean = self.compact.mean
         now = at(mean, self.penalty, last.weights, last.intercept)
         if not self.smooth:
-            now = replace(now, duals=last.duals)
+            now = now.changed(duals=last.duals)
         return proved(mean, self.penalty, now)
