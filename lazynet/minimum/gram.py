@@ -10,8 +10,8 @@ e is the change of the intercept, which leaves the equations (Schur complement).
 a_i - h_i (x_i.d + e) of the model fulfil its conditions exactly, so that they often prove the gap
 one step earlier than the slopes at v.
 
-Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.  If at
-least two steps will follow the sample, the Hessian of the first one is computed from some rows.
+Many rows are first replaced by a sample of them, whose minimum is near the one of all rows.  The
+Hessian of a step that another one will follow is computed from some rows.
 
 Property: a step is the one of the reference (tests/exact/test_newton_steps.py).
 """
@@ -48,12 +48,18 @@ _JOIN_SAMPLE = 0.9
 # The sample is left when a step moves the weights by d with d'Hd below this share of the objective
 # at zero weights, or after this number of steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
-# The Hessian of the first step after a sample is computed from this share of the rows.  This pays
-# if a second step will follow: if the square of the number of weights per sampled row, about the
-# error that the first step leaves, exceeds this number of targets.  It needs about this number of
-# rows with each feature, and this share of X in the columns of the working set; with less of X in
-# them, other passes over X take most of the time of a step.
-_SHARE_OF_ROWS, _LARGEST_ERROR, _LEAST_ROWS, _SHARE_OF_X = 1 / 4, 1.5, 30.0, 0.5
+# A Hessian is computed from this share of the rows if another step will follow.  It needs about this
+# number of rows with each feature.
+_SHARE_OF_ROWS, _LEAST_ROWS = 1 / 4, 30.0
+# A second step follows the first one after a sample if the square of the number of weights per
+# sampled row, about the error that the first step leaves, exceeds this number of targets.  Fewer
+# rows pay with this share of X in the columns of the working set; with less of X in them, other
+# passes over X take most of the time of a step.
+_LARGEST_ERROR, _SHARE_OF_X = 1.5, 0.5
+# Without a sample, another step follows the first one, and one with d'Hd above this share of the
+# objective at zero weights.  Fewer rows pay if all rows have this number of products; then each
+# feature of the working set needs this number of rows.
+_FAR_STEP, _MANY_PRODUCTS, _ROWS_PER_FEATURE = 0.1, 2.5e7, 2
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
 # sample, than this share of l1.
@@ -95,6 +101,8 @@ class NewtonSteps:
         self.sampled = sampled
         self.compact, self.mean, self.penalty = compact, compact.mean, penalty
         self.target, self.at_zero, self.damping = target, at_zero, 0.0
+        #: d'Hd of the last step; 0 before the first one
+        self.moved = 0.0
 
     def working_set(self, here: Iterate) -> Features:
         """The features that a step may move."""
@@ -196,7 +204,7 @@ class NewtonSteps:
     def step(self, here: Iterate, chosen: Features) -> Iterate:
         """The iterate after one step, with a gap: by the duals of the model if these promise it."""
         mean = self.mean
-        there, db, _ = self.move(here, chosen)
+        there, db, self.moved = self.move(here, chosen)
         if there is here:
             return here
         if len(here.proof):
@@ -237,18 +245,33 @@ def _sample_size(n_rows: int, share: float) -> int:
     return max(LEAST_SAMPLE, int(share * n_rows))
 
 
-def subsampled(steps: NewtonSteps, here: Iterate, chosen: Features) -> Iterate:
-    """An iterate for a Newton step whose Hessian is computed from some of the rows, if this pays.
+def rows_of_hessian(steps: NewtonSteps, here: Iterate, chosen: Features, sampled: bool) -> int:
+    """How many rows a Hessian is computed from: fewer than all if another step will follow anyway.
 
-    Rows outside the sample have the curvature 0 and cost nothing.  The curvatures of the sample are
-    scaled to the sum of all curvatures.  ``here`` is the minimum of a sample.
+    ``sampled``: ``here`` is the minimum of a sample.
     """
     n_rows, frequencies = steps.mean.n_rows, steps.compact.frequencies
-    weights_per_row = np.count_nonzero(here.weights) / _sample_size(n_rows, _SHARE)
-    if weights_per_row**2 * steps.at_zero <= _LARGEST_ERROR * steps.target:
-        return here
-    n, of_chosen = _sample_size(n_rows, _SHARE_OF_ROWS), frequencies[chosen]
-    if of_chosen.min() * n < _LEAST_ROWS or of_chosen.sum() < _SHARE_OF_X * frequencies.sum():
+    of_chosen = frequencies[chosen]
+    if sampled:
+        weights_per_row = np.count_nonzero(here.weights) / _sample_size(n_rows, _SHARE)
+        follows = weights_per_row**2 * steps.at_zero > _LARGEST_ERROR * steps.target
+        pays = of_chosen.sum() >= _SHARE_OF_X * frequencies.sum()
+        n = _sample_size(n_rows, _SHARE_OF_ROWS)
+    else:
+        follows = not here.weights.any() or steps.moved > _FAR_STEP * steps.at_zero
+        pays = n_rows * len(chosen) ** 2 > _MANY_PRODUCTS
+        n = max(int(_SHARE_OF_ROWS * n_rows), _ROWS_PER_FEATURE * len(chosen))
+    return n if follows and pays and of_chosen.min() * n >= _LEAST_ROWS else n_rows
+
+
+def subsampled(here: Iterate, n: int) -> Iterate:
+    """An iterate for a Hessian that is computed from n of the rows.
+
+    Other rows have the curvature 0 and cost nothing.  The curvatures of the sample are scaled to the
+    sum of all curvatures.
+    """
+    n_rows = len(here.curvatures)
+    if n >= n_rows:
         return here
     rows, curvatures = sampled_rows(n_rows, n), np.zeros(n_rows)
     curvatures[rows] = here.curvatures[rows]

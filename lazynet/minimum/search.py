@@ -22,6 +22,7 @@ from lazynet.minimum.gram import (
     LEAST_SAMPLE,
     Features,
     NewtonSteps,
+    rows_of_hessian,
     start_on_sample,
     subsampled,
 )
@@ -140,9 +141,8 @@ class Search:
                 start = proved(mean, self.penalty, at(mean, self.penalty, *begin))
             features = self.gram.working_set(start)
             if self.pays(features):
-                if start is not last:
-                    start = subsampled(self.gram, start, features)
-                return self.gram.step(start, features)
+                n = rows_of_hessian(self.gram, start, features, sampled=start is not last)
+                return self.gram.step(subsampled(start, n), features)
         goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):
             self.ascents_left -= 1

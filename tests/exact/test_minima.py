@@ -20,7 +20,7 @@ from support.matrices import corpus, make_data
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimum import minimise, search
+from lazynet.minimum import gram, minimise, search
 from lazynet.minimum.gram import subsampled
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.reference.losses import LOSSES as TWINS
@@ -173,17 +173,19 @@ def test_many_rows_need_no_columns(loss, monkeypatch):
     assert abs(many.objective - minimum_of(problem).objective) <= many.gap
 
 
+@pytest.mark.parametrize("n", [2000, 8000])
 @with_and_without_intercept
-def test_a_search_with_a_subsampled_step_reaches_the_minimum(fit_intercept, monkeypatch):
-    """The objective is the one of a search whose steps take all rows."""
-    X, y = make_data(8000, 40, n_classes=2, seed=0)
+def test_a_search_with_a_subsampled_step_reaches_the_minimum(n, fit_intercept, monkeypatch):
+    """The objective is the one of a search whose steps take all rows: with and without a sample."""
+    X, y = make_data(n, 40, n_classes=2, seed=0)
     examples = X, np.where(y > 0, 1.0, -1.0), None
     problem = Problem(*examples, get_loss("log_loss"), fit_intercept)
-    was_subsampled = []
+    monkeypatch.setattr(gram, "_MANY_PRODUCTS", n)
+    were_subsampled = []
 
-    def watched(steps, here, chosen):
-        there = subsampled(steps, here, chosen)
-        was_subsampled.append(there is not here)
+    def watched(here, n):
+        there = subsampled(here, n)
+        were_subsampled.append(there is not here)
         return there
 
     def found(step):
@@ -191,8 +193,9 @@ def test_a_search_with_a_subsampled_step_reaches_the_minimum(fit_intercept, monk
         walker = Minimiser(problem, 0)
         return walker.to(0.01 * walker.largest_l1, 0.0, tol=TOL, max_iter=100)
 
-    one, other = found(watched), found(lambda steps, here, chosen: here)
-    assert was_subsampled == [True]
+    one, other = found(watched), found(lambda here, n: here)
+    assert were_subsampled[0]
+    assert not were_subsampled[-1]
     assert one.converged
     assert other.converged
     assert abs(one.objective - other.objective) <= one.target

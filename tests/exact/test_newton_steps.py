@@ -9,9 +9,9 @@ from support.matrices import make_data
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES
-from lazynet.minimum import screening
+from lazynet.minimum import gram, screening
 from lazynet.minimum.columns import Columns
-from lazynet.minimum.gram import NewtonSteps, subsampled
+from lazynet.minimum.gram import NewtonSteps, rows_of_hessian, subsampled
 from lazynet.minimum.iterate import at, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
@@ -167,7 +167,7 @@ def test_the_estimates_of_a_model_on_columns(loss, fit_intercept, weighted, l2):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted):
+def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted, monkeypatch):
     """All rows count if no second step will follow, if a feature is rare, or if few are chosen."""
     n_rows, chosen, random = 12_000, np.arange(D), np.random.default_rng(0)
     X = sparse.random(n_rows, D, 0.4, "csr", random_state=0)
@@ -179,7 +179,11 @@ def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted):
     compact, penalty = screening.compact(mean, None, 0.0), ElasticNet(l1=1e-3)
     here = at(compact.mean, penalty, random.standard_normal(D), 0.0)
     close = NewtonSteps(compact, penalty, 1e-6, 1.0)
-    some = subsampled(close, here, chosen)
+
+    def n_of(steps, here, chosen, sampled=True):
+        return rows_of_hessian(steps, here, chosen, sampled)
+
+    some = subsampled(here, n_of(close, here, chosen))
     assert np.count_nonzero(some.curvatures) <= n_rows // 4
     assert some.curvatures.sum() == pytest.approx(here.curvatures.sum())
     taken = some.curvatures > 0.0
@@ -187,7 +191,18 @@ def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted):
     whole, part = (close.hessian(each, chosen) for each in (here, some))
     assert 0.0 < np.linalg.norm(whole - part) < 0.1 * np.linalg.norm(whole)
     far = NewtonSteps(compact, penalty, 1e-2, 1.0)
-    assert subsampled(far, here, chosen) is here
-    assert subsampled(close, here, chosen[: D // 4]) is here
+    assert n_of(far, here, chosen) == n_rows
+    assert n_of(close, here, chosen[: D // 4]) == n_rows
     rare = NewtonSteps(replace(compact, frequencies=np.full(D, 0.002)), penalty, 1e-6, 1.0)
-    assert subsampled(rare, here, chosen) is here
+    assert n_of(rare, here, chosen) == n_rows
+    assert subsampled(here, n_rows) is here
+    # Without a sample, from zero weights or after a long step, if all rows have many products.
+    monkeypatch.setattr(gram, "_MANY_PRODUCTS", n_rows * D**2 - 1)
+    zero = at(compact.mean, penalty, np.zeros(D), 0.0)
+    assert n_of(close, zero, chosen, sampled=False) == n_rows // 4
+    assert n_of(close, here, chosen, sampled=False) == n_rows
+    close.moved = 0.11
+    assert n_of(close, here, chosen, sampled=False) == n_rows // 4
+    assert n_of(close, here, chosen[1:], sampled=False) == n_rows
+    monkeypatch.setattr(gram, "_ROWS_PER_FEATURE", 4000 // D)
+    assert n_of(close, here, chosen, sampled=False) == 4000 // D * D
