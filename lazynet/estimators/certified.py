@@ -40,7 +40,7 @@ from lazynet.training.settings import Seed, Standardize, new_seeds
 # and the largest ratio of sizes without a warning.
 _COMMON, _FAR = 0.05, 100.0
 # About the most nonzeros, and the least rows, that tell the sizes of features.
-_MOST_COUNTED, _LEAST_ROWS = 2**15, 128
+_MOST_COUNTED, _LEAST_ROWS = 2**15, 32
 # The most lines that a fit prints.
 _MOST_LINES = 20
 
@@ -261,7 +261,7 @@ def load_minima(model: Any, minima: Sequence[Minimum], units: Units | None) -> N
     The minima are those of rows in ``units``.
     """
     model._load(*as_passed(minima, units))
-    names = getattr(model, "feature_names_in_", None)
+    names = vars(model).get("feature_names_in_")
     model.units_ = None if units is None else replace(units, names=names)
     for attribute, number in (
         ("objective_", "objective"),

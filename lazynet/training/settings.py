@@ -85,8 +85,10 @@ def new_generator(random_state: int | np.random.RandomState | None) -> np.random
 
 def new_seeds(random_state: int | np.random.RandomState | None, *shape: int) -> NDArray[np.int64]:
     """Random numbers from the given generator, or from a new one with this seed."""
-    # The draw of a seed costs less than a generator, which most certified fits do not need.
-    source = np.random if random_state is None else check_random_state(random_state)
+    if isinstance(random_state, int):
+        # A RandomState takes a tenth of the time of a small certified fit.
+        return np.random.default_rng(random_state).integers(2**31, size=shape)
+    source = np.random if random_state is None else random_state
     return source.randint(2**31, size=shape)
 
 
