@@ -68,9 +68,16 @@ cdef inline void add_row(
     cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
     cdef const double* x = rows.values
     cdef const int32_t* j = rows.columns
+    cdef double a, b, c, d
     if j == NULL:
         rows.row_loops.full_move(sums, x + k, stop - k, -factor)
         return
+    while k + 4 <= stop:
+        # The columns of a row differ: four sums are read before the first one is written.
+        a, b = sums[j[k]] + factor * x[k], sums[j[k + 1]] + factor * x[k + 1]
+        c, d = sums[j[k + 2]] + factor * x[k + 2], sums[j[k + 3]] + factor * x[k + 3]
+        sums[j[k]], sums[j[k + 1]], sums[j[k + 2]], sums[j[k + 3]] = a, b, c, d
+        k += 4
     while k < stop:
         sums[j[k]] += factor * x[k]
         k += 1

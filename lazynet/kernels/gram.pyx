@@ -37,6 +37,13 @@ cdef inline Py_ssize_t spot_of(Py_ssize_t head) noexcept nogil:
     return head // ROUND * (BLOCK * ROUND) + head % ROUND
 
 
+# Where the values of a column go: its number among the chosen features, or -1; and if it is a head, its
+# place in the block, else a panel that is not read.
+cdef struct Goal:
+    int32_t number
+    int32_t spot
+
+
 @cython.binding(False)  # a method then checks the type of self
 cdef class Gram:
     """Sums of products of some features, the first of which are heads."""
@@ -45,7 +52,7 @@ cdef class Gram:
     cdef Py_ssize_t size, n_heads, width, n_tails
     cdef bint fit_intercept, busy
     cdef int32_t* chosen        # the features
-    cdef int32_t* places        # of each column: its number among the chosen features, or -1
+    cdef Goal* goals            # of each column
     cdef double* border         # sum c_i z_i
     # BLOCK rows of heads, times the square roots of c_i: all rows of the first ROUND heads, then all
     # rows of the next ones, so that a product of two such panels fits the first cache.
@@ -69,32 +76,35 @@ cdef class Gram:
         self.width = (n_heads + ROUND - 1) // ROUND * ROUND
         self.fit_intercept = fit_intercept
         self.chosen = <int32_t*> malloc((n + 1) * sizeof(int32_t))
-        self.places = <int32_t*> malloc((rows.n_columns + 1) * sizeof(int32_t))
+        self.goals = <Goal*> malloc((rows.n_columns + 1) * sizeof(Goal))
         self.border = <double*> calloc(n + 1, sizeof(double))
-        self.block = <float*> calloc(BLOCK * self.width + 1, sizeof(float))
+        self.block = <float*> calloc(BLOCK * (self.width + ROUND), sizeof(float))
         self.of_heads = <float*> calloc(self.width * self.width + 1, sizeof(float))
         self.of_both = <float*> calloc(self.n_tails * self.width + 1, sizeof(float))
         self.of_tails = <double*> calloc(self.n_tails * self.n_tails + 1, sizeof(double))
         self.found = <int32_t*> malloc((rows.longest + 1) * sizeof(int32_t))
         self.found_values = <double*> malloc((rows.longest + 1) * sizeof(double))
         if (
-            self.chosen == NULL or self.places == NULL or self.border == NULL or self.block == NULL
+            self.chosen == NULL or self.goals == NULL or self.border == NULL or self.block == NULL
             or self.of_heads == NULL or self.of_both == NULL or self.of_tails == NULL
             or self.found == NULL or self.found_values == NULL
         ):
             raise MemoryError(f"no memory for the products of {n} features")
-        memset(self.places, 255, (rows.n_columns + 1) * sizeof(int32_t))
+        for k in range(rows.n_columns):
+            self.goals[k].number, self.goals[k].spot = -1, <int32_t> spot_of(self.width)
         for k in range(n):
-            if not 0 <= features[k] < rows.n_columns or self.places[features[k]] >= 0:
+            if not 0 <= features[k] < rows.n_columns or self.goals[features[k]].number >= 0:
                 raise ValueError(
                     f"features must be different columns below {rows.n_columns}, got {features[k]}"
                 )
             self.chosen[k] = features[k]
-            self.places[self.chosen[k]] = <int32_t> k
+            self.goals[self.chosen[k]].number = <int32_t> k
+            if k < n_heads:
+                self.goals[self.chosen[k]].spot = <int32_t> spot_of(k)
 
     def __dealloc__(self):
         free(self.chosen)
-        free(self.places)
+        free(self.goals)
         free(self.border)
         free(self.block)
         free(self.of_heads)
@@ -146,35 +156,30 @@ cdef class Gram:
         cdef double root = sqrt(factor), value
         cdef double* tails
         cdef int32_t place
+        cdef double own = self.border[0] + factor
+        cdef Goal goal
         if columns == NULL:
             for a in range(self.n_heads):
                 heads[spot_of(a)] = <float> (root * x[first + self.chosen[a]])
             for a in range(self.n_heads, self.size):
                 self.found[n], self.found_values[n] = <int32_t> a, x[first + self.chosen[a]]
                 n += 1
+            if self.fit_intercept:
+                for a in range(self.size):
+                    self.border[1 + a] += factor * x[first + self.chosen[a]]
         else:
-            # First what is chosen, without a branch; then heads and tails.
+            # A branch on whether a column is chosen, and a head, would be mispredicted.
             for k in range(first, stop):
-                place = self.places[columns[k]]
-                self.found[n], self.found_values[n] = place, x[k]
-                n += place >= 0
+                goal = self.goals[columns[k]]
+                heads[goal.spot] = <float> (root * x[k])
+                self.found[n], self.found_values[n] = goal.number, x[k]
+                n += goal.number >= self.n_heads
+            if self.fit_intercept:
+                for k in range(first, stop):
+                    self.border[1 + self.goals[columns[k]].number] += factor * x[k]
         if self.fit_intercept:
-            self.border[0] += factor
-            for a in range(n):
-                self.border[1 + self.found[a]] += factor * self.found_values[a]
-            if columns == NULL:
-                for a in range(self.n_heads):
-                    self.border[1 + a] += root * heads[spot_of(a)]
-        if columns != NULL and self.width:
-            b = 0
-            for a in range(n):
-                place, value = self.found[a], self.found_values[a]
-                if place < self.n_heads:
-                    heads[spot_of(place)] = <float> (root * value)
-                else:
-                    self.found[b], self.found_values[b] = place, value
-                    b += 1
-            n = b
+            # Columns that are not chosen have changed it.
+            self.border[0] = own
         for a in range(n):
             place = self.found[a] - <int32_t> self.n_heads
             if self.width:
