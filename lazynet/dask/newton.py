@@ -115,7 +115,7 @@ class NewtonOnSums(NewtonSteps):
         if len(chosen) > _MOST_COLUMNS:
             sizes = violations(self.penalty, here.weights[chosen], here.correlations[chosen])
             chosen = chosen[largest(sizes, _MOST_COLUMNS)]
-        return chosen[np.argsort(-self.compact.frequencies[chosen], kind="stable")]
+        return chosen
 
     def hessian(self, here: Iterate, chosen: Features) -> Vector:
         options = {"features": chosen, "n_heads": self.heads(chosen)}

@@ -51,6 +51,23 @@ cdef inline double dot_of_nonzeros(
     return (a + b) + (c + d)
 
 
+cdef inline void add_nonzeros(
+    const double* x, const int32_t* j, Py_ssize_t n, double factor, double* sums
+) noexcept nogil:
+    """sums_jk += factor x_k; no two j_k are equal"""
+    cdef double a, b, c, d
+    cdef Py_ssize_t k = 0
+    while k + 4 <= n:
+        # Four sums are read before the first one is written: a read waits for the write before it.
+        a, b = sums[j[k]] + factor * x[k], sums[j[k + 1]] + factor * x[k + 1]
+        c, d = sums[j[k + 2]] + factor * x[k + 2], sums[j[k + 3]] + factor * x[k + 3]
+        sums[j[k]], sums[j[k + 1]], sums[j[k + 2]], sums[j[k + 3]] = a, b, c, d
+        k += 4
+    while k < n:
+        sums[j[k]] += factor * x[k]
+        k += 1
+
+
 cdef inline double dot_of_row(CompactRows rows, Py_ssize_t row, const double* w) noexcept nogil:
     """x_i.w"""
     cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
@@ -68,16 +85,7 @@ cdef inline void add_row(
     cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
     cdef const double* x = rows.values
     cdef const int32_t* j = rows.columns
-    cdef double a, b, c, d
     if j == NULL:
         rows.row_loops.full_move(sums, x + k, stop - k, -factor)
-        return
-    while k + 4 <= stop:
-        # The columns of a row differ: four sums are read before the first one is written.
-        a, b = sums[j[k]] + factor * x[k], sums[j[k + 1]] + factor * x[k + 1]
-        c, d = sums[j[k + 2]] + factor * x[k + 2], sums[j[k + 3]] + factor * x[k + 3]
-        sums[j[k]], sums[j[k + 1]], sums[j[k + 2]], sums[j[k + 3]] = a, b, c, d
-        k += 4
-    while k < stop:
-        sums[j[k]] += factor * x[k]
-        k += 1
+    else:
+        add_nonzeros(x + k, j + k, stop - k, factor, sums)

@@ -20,7 +20,7 @@ from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_cells, check_vector
 from .chunk cimport RowLoops
-from .compact cimport CompactRows
+from .compact cimport CompactRows, add_nonzeros
 from .examples cimport highest_table
 from .rows cimport FINISHED, PATIENCE, PAUSED, soft
 
@@ -149,11 +149,11 @@ cdef class Gram:
     cdef int64_t _add_row(self, Py_ssize_t row, double factor, Py_ssize_t line) noexcept nogil:
         """Write the heads of a row into the block, add its tails; returns the numbers visited."""
         cdef int64_t k, first = self.rows.starts[row], stop = self.rows.starts[row + 1]
-        cdef Py_ssize_t n = 0, a, b
+        cdef Py_ssize_t n = 0, a
         cdef const double* x = self.rows.values
         cdef const int32_t* columns = self.rows.columns
         cdef float* heads = self.block + line * ROUND
-        cdef double root = sqrt(factor), value
+        cdef double root = sqrt(factor)
         cdef double* tails
         cdef int32_t place
         cdef double own = self.border[0] + factor
@@ -188,9 +188,9 @@ cdef class Gram:
                     <float> (root * self.found_values[a]), self.width,
                 )
             tails = self.of_tails + place * self.n_tails - self.n_heads
-            value = factor * self.found_values[a]
-            for b in range(a + 1):
-                tails[self.found[b]] += value * self.found_values[b]
+            add_nonzeros(
+                self.found_values, self.found, a + 1, factor * self.found_values[a], tails
+            )
         return (stop - first) + n * (n + self.width // 4)
 
     def read(self, double[:, ::1] out not None):

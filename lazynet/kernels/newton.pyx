@@ -72,12 +72,19 @@ cdef inline void respond(WorkingSet of, Py_ssize_t column, double change) noexce
     cdef const int32_t* rows = of.rows + of.first[column]
     cdef const double* curvatures = of.curvatures
     cdef double* response = of.response
-    cdef Py_ssize_t k, length = of.first[column + 1] - of.first[column]
+    cdef Py_ssize_t k = 0, length = of.first[column + 1] - of.first[column]
+    cdef double a, b
     if length == of.n_rows:
         for k in range(length):
             response[k] += change * x[k] * curvatures[k]
         return
-    for k in range(length):
+    while k + 2 <= length:
+        # Both are read before one is written, as in ``add_nonzeros``.
+        a = response[rows[k]] + change * x[k] * curvatures[rows[k]]
+        b = response[rows[k + 1]] + change * x[k + 1] * curvatures[rows[k + 1]]
+        response[rows[k]], response[rows[k + 1]] = a, b
+        k += 2
+    if k < length:
         response[rows[k]] += change * x[k] * curvatures[rows[k]]
 
 

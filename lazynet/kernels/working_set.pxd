@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .columns cimport Columns
-from .compact cimport dot_of_nonzeros
+from .compact cimport add_nonzeros, dot_of_nonzeros
 
 
 cdef class WorkingSet(Columns):
@@ -75,11 +75,10 @@ cdef inline void add_column(
     """v_i += factor x_ij"""
     cdef const double* x = of.values + of.first[column]
     cdef const int32_t* rows = of.rows + of.first[column]
-    cdef Py_ssize_t k, length = of.first[column + 1] - of.first[column]
+    cdef Py_ssize_t length = of.first[column + 1] - of.first[column]
     if factor == 0.0:
         return
     if length == of.n_rows:
         of.compact.row_loops.full_move(vector, x, length, -factor)
-        return
-    for k in range(length):
-        vector[rows[k]] += factor * x[k]
+    else:
+        add_nonzeros(x, rows, length, factor, vector)

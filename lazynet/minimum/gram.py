@@ -39,8 +39,6 @@ Pays = Callable[[Features, Compact], bool]
 # A feature joins the working set if |u_j| exceeds this share of l1, or l1 where the gap is above
 # this share of the objective at zero weights; at most this number join at once.
 _JOIN, _FAR, _MOST_JOINING = 0.85, 0.1, 512
-# Features that occur in this share of the rows are heads of the Gram matrix (kernels/gram.pyx).
-HEAD = 0.15
 # The sample is this share of the rows, and has at least this number of rows.
 _SHARE, LEAST_SAMPLE = 1 / 12, 2000
 # It has the features with |u_j| above this share of l1 at zero weights.
@@ -105,7 +103,7 @@ class NewtonSteps:
         self.moved = 0.0
 
     def working_set(self, here: Iterate) -> Features:
-        """The features that a step may move."""
+        """The features that a step may move, heads of the Gram matrix first."""
         size, active = np.abs(here.correlations), here.weights != 0.0
         # Far from the minimum another step follows, for which features may join.
         join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
@@ -116,11 +114,13 @@ class NewtonSteps:
             joining = (chosen & ~active).nonzero()[0]
             active[joining[largest(size[joining], most)]] = True
             chosen = active
-        return chosen.nonzero()[0]
+        is_head = chosen & self.compact.is_head
+        tails = (chosen & ~is_head).nonzero()[0]
+        return np.concatenate([is_head.nonzero()[0], tails]) if len(tails) else chosen.nonzero()[0]
 
     def heads(self, chosen: Features) -> int:
         """How many of the chosen features are heads."""
-        return int(np.count_nonzero(self.compact.frequencies[chosen] > HEAD))
+        return int(np.count_nonzero(self.compact.is_head[chosen]))
 
     def hessian(self, here: Iterate, chosen: Features) -> Vector:
         """The Hessian of the intercept and the chosen features."""

@@ -22,7 +22,9 @@ Vector = NDArray[np.float64]
 # A feature leaves if its bound is below l1 by more than rounding.
 _SURE = 1.0 - 1e-9
 # Of so few features all are kept.
-_FEW = 256
+_FEW = 1024
+# Features that occur in this share of the rows are heads.
+HEAD = 0.15
 #: The minimum of a sample with a smaller share of sum s_i may be far from that of all rows.
 LEAST_WEIGHT = 0.01
 
@@ -36,6 +38,11 @@ class Compact:
     features: NDArray[np.int64]
     #: about the share of the rows that have each feature
     frequencies: Vector
+
+    @cached_property
+    def is_head(self) -> NDArray[np.bool_]:
+        """Whether a feature is a head of a Gram matrix (kernels/gram.pyx)."""
+        return self.frequencies > HEAD
 
     @cached_property
     def squares(self) -> Vector:
@@ -105,7 +112,8 @@ def bounds_of_features(mean: MeanLoss) -> tuple[Vector, Vector] | None:
 
     The bound is infinite if the slope has no bound.  None: features are too few to leave.
     """
-    if mean.n_columns <= _FEW:
+    # Features without zeros rarely leave, and stay where they are.
+    if mean.n_columns <= _FEW or mean.n_values >= mean.n_rows * mean.n_columns:
         return None
     sums, loss = np.zeros((mean.n_columns, 2)), mean.loss
     arguments = mean.examples, mean.share, loss.margin, sums

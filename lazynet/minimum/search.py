@@ -18,7 +18,6 @@ from lazynet.kernels.columns import MOST_ROWS
 from lazynet.minimum.columns import Columns, Multipliers
 from lazynet.minimum.dual import Ascent
 from lazynet.minimum.gram import (
-    HEAD,
     LEAST_SAMPLE,
     Features,
     NewtonSteps,
@@ -99,8 +98,8 @@ class Search:
         """Whether a Gram matrix of these features pays; ``compact`` has them if not all rows do."""
         if self.many:
             return True
-        frequencies = (compact or self.compact).frequencies[features]
-        tails = frequencies[frequencies <= HEAD]
+        compact = compact or self.compact
+        tails = compact.frequencies[features[~compact.is_head[features]]]
         n_heads, n_tails = len(features) - len(tails), float(tails.sum())
         gram = _HEADS * n_heads**2 + _MIXED * n_heads * n_tails + _TAILS * n_tails * (n_tails + 1)
         columns = _VISITS * (_HEAD_VISIT * n_heads + _TAIL_VISIT * n_tails)
