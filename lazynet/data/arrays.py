@@ -30,8 +30,7 @@ from lazynet.kernels.examples import (
     DEFECT_REPEATED,
     DEFECTS,
     Examples,
-    copy_nonzeros,
-    count_nonzeros,
+    nonzeros,
 )
 from lazynet.parameters import as_array, check_array, refuse_masked
 
@@ -75,7 +74,7 @@ def checked_rows(
         X = checked_csr(X) if for_training else as_csr(X)
     rows = None
     if for_training:
-        rows = X if given_sparse else _rows_of(X)
+        rows = X if given_sparse else rows_of_array(X)
     if given_sparse or rows is not None:
         attributes, n_features = vars(estimator), X.shape[1]
         if reset:
@@ -105,30 +104,22 @@ def checked_rows(
     given = X
     X, *rest = checked if isinstance(checked, tuple) else (checked,)
     if for_training and not given_sparse:
-        X = rows if X is given and rows is not None else _rows_of(plain(X, X.dtype))
+        X = rows if X is given and rows is not None else rows_of_array(plain(X, X.dtype))
     return X, *rest
 
 
-def _rows_of(X: Any) -> sparse.csr_matrix | None:
+def rows_of_array(X: Any) -> sparse.csr_matrix | None:
     """The rows of an array of finite floats that needs no conversion, or None.
 
     The rows of an array without zeros share its values.
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return None
-    starts, index = np.empty(len(X) + 1, np.int64), np.int32 if X.size < 2**31 else np.int64
-    if not (X.flags.c_contiguous and X.flags.aligned and count_nonzeros(X, starts)):
+    found = nonzeros(X) if X.flags.c_contiguous and X.flags.aligned else None
+    if found is None:
         return None
-    n = int(starts[-1])
-    if n == X.size:
-        values, columns = X.reshape(-1), np.empty(X.shape, index)
-        columns[:] = np.arange(X.shape[1], dtype=index)
-        columns = columns.reshape(-1)
-    else:
-        values, columns = np.empty(n + 1, X.dtype), np.empty(n + 1, index)
-        copy_nonzeros(X, values, columns)
-        values, columns = values[:n], columns[:n]
-    return csr_around(X.shape, values, columns, starts.astype(index))
+    values, columns, starts = found
+    return csr_around(X.shape, X.reshape(-1) if values is None else values, columns, starts)
 
 
 def _holds_texts(X: Any) -> bool:

@@ -45,7 +45,7 @@ from lazynet.parameters import (
 )
 from lazynet.schedules import InverseSqrt
 from lazynet.training.automatic import rate_without_overshoot
-from lazynet.training.settings import Seed, new_seeds
+from lazynet.training.settings import Seed, new_generator
 
 # With a bounded slope no step can diverge, and with short steps the margins grow slowly.
 _LONG_STEPS = 8.0
@@ -153,7 +153,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         stages = Stages(**{name: getattr(p, name) for name in kinds_of(Stages)})
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[own_rows(X).indices[X.data != 0.0]] = True
-        seeds = np.random.SeedSequence(int(new_seeds(p.random_state, 1)[0]))
+        seeds = np.random.SeedSequence(new_generator(p.random_state).randint(2**31))
         trace: list[dict[str, Any]] = []
         # The list holds results, not engines, because the paths of an engine need more memory.
         models, steps = [], []
@@ -342,7 +342,7 @@ def selection_stability(
         losses = np.empty(0) if X_test is None else _losses(model, X_test, y_test)
         return _chosen(model[-1] if isinstance(model, Pipeline) else model), losses
 
-    seeds = new_seeds(p.random_state, p.n_runs).tolist()
+    seeds = new_generator(p.random_state).randint(2**31, size=p.n_runs).tolist()
     # No more threads than runs: joblib would start them all.
     n_threads = p.n_jobs if p.n_jobs is None or p.n_jobs < 0 else min(p.n_jobs, p.n_runs)
     runs = Parallel(n_jobs=n_threads, prefer="threads")(delayed(run)(seed) for seed in seeds)

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .arrays cimport check_aligned, pinned
+from .arrays cimport Held, check_aligned, pinned
 from .chunk cimport ABSOLUTE_SUM, NO_SIZE, SQUARED_NORM
 from .lanes cimport best_level
 from .losses cimport N_LOSSES
@@ -166,47 +166,69 @@ cdef bint names_twice(const OwnRow* row, Stamps* stamps) noexcept nogil:
 # --- the nonzeros of a dense array ------------------------------------------------------------------
 
 
-def count_nonzeros(const Value[:, ::1] X not None, int64_t[::1] starts not None):
+def nonzeros(X not None):
+    """Values, columns and row starts of the nonzeros of a dense array; None if one is not finite.
+
+    ``X`` holds doubles or floats.  The values are None if there are no zeros: they are those of X.
+    """
+    cdef Held held = Held("X", X, (None, None), "df", False)
+    cdef Py_ssize_t n = held.shape[0], d = held.shape[1], stored
+    starts = np.empty(n + 1, dtype=np.int64)
+    cdef int64_t[::1] first = starts
+    cdef bint wide = held.view.format == "d", finite
+    if wide:
+        finite = count_nonzeros(<const double*> held.begin, n, d, &first[0])
+    else:
+        finite = count_nonzeros(<const float*> held.begin, n, d, &first[0])
+    if not finite:
+        return None
+    kind = np.int32 if n * d < 2**31 else np.int64
+    if first[n] == n * d:
+        columns = np.empty((n, d), dtype=kind)
+        columns[:] = np.arange(d, dtype=kind)
+        return None, columns.reshape(-1), starts.astype(kind)
+    stored = first[n]
+    # What is 0 is written, too, and then overwritten.
+    values = np.empty(stored + 1, dtype=np.float64 if wide else np.float32)
+    columns = np.empty(stored + 1, dtype=kind)
+    if wide and kind is np.int32:
+        copy_nonzeros[double, int32_t](<const double*> held.begin, n, d, values, columns)
+    elif wide:
+        copy_nonzeros[double, int64_t](<const double*> held.begin, n, d, values, columns)
+    elif kind is np.int32:
+        copy_nonzeros[float, int32_t](<const float*> held.begin, n, d, values, columns)
+    else:
+        copy_nonzeros[float, int64_t](<const float*> held.begin, n, d, values, columns)
+    return values[:stored], columns[:stored], starts.astype(kind)
+
+
+cdef bint count_nonzeros(
+    const Value* x, Py_ssize_t n, Py_ssize_t d, int64_t* starts
+) noexcept:
     """starts <- where the nonzeros of each row begin; returns whether all values are finite."""
-    cdef Py_ssize_t row, n = X.shape[0], d = X.shape[1]
+    cdef Py_ssize_t row
     cdef double count
-    cdef bint finite = True
-    cdef const Value* x = &X[0, 0] if n * d else NULL
-    check_aligned("X", x, sizeof(Value))
-    if starts.shape[0] != n + 1:
-        raise ValueError(f"starts must have {n + 1} entries, got {starts.shape[0]}")
-    check_aligned("starts", &starts[0])
+    starts[0] = 0
     with nogil:
-        starts[0] = 0
         for row in range(n):
-            count = nonzeros_of(x, d)
+            count = nonzeros_of(x + row * d, d)
             if count != count:
-                finite = False
-                break
+                return False
             starts[row + 1] = starts[row] + <int64_t> count
-            x += d
-    return finite
+    return True
 
 
-def copy_nonzeros(
-    const Value[:, ::1] X not None,
-    Value[::1] values not None,     # OUT
-    OwnIndex[::1] columns not None,    # OUT
+cdef void copy_nonzeros(
+    const Value* x, Py_ssize_t n, Py_ssize_t d, Value[::1] values, OwnIndex[::1] columns
 ):
-    """Copy the nonzeros and their columns, row by row, as far as there is room."""
-    cdef Py_ssize_t row, k, n = X.shape[0], d = X.shape[1], room = values.shape[0] - 1, at = 0
-    cdef const Value* x = &X[0, 0] if n * d else NULL
-    check_aligned("X", x, sizeof(Value))
-    if room < 0 or columns.shape[0] != room + 1:
-        raise ValueError("values and columns must be equally long, with room for one number more")
-    check_aligned("values", &values[0], sizeof(Value))
-    check_aligned("columns", &columns[0], sizeof(OwnIndex))
+    """Copy nonzeros as far as there is room: another thread may change X."""
+    cdef Py_ssize_t row, k, at = 0, last = values.shape[0] - 1
     with nogil:
         for row in range(n):
             for k in range(d):
-                # Without a branch: what is 0 is overwritten.
+                # Without a branch.
                 values[at], columns[at] = x[k], <OwnIndex> k
-                at += (x[k] != 0.0) & (at < room)
+                at += (x[k] != 0.0) & (at < last)
             x += d
 
 

@@ -46,8 +46,8 @@ _JOIN_SAMPLE = 0.9
 # The sample is left when a step moves the weights by d with d'Hd below this share of the objective
 # at zero weights, or after this number of steps.
 _NEAR, _MOST_SAMPLED = 1.5e-2, 5
-# A Hessian is computed from this share of the rows if another step will follow.  It needs about this
-# number of rows with each feature.
+# A Hessian is computed from this share of the rows if another step will follow.  It needs about
+# this number of rows with each feature.
 _SHARE_OF_ROWS, _LEAST_ROWS = 1 / 4, 30.0
 # A second step follows the first one after a sample if the square of the number of weights per
 # sampled row, about the error that the first step leaves, exceeds this number of targets.  Fewer
@@ -108,7 +108,7 @@ class NewtonSteps:
         # Far from the minimum another step follows, for which features may join.
         join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
         chosen = active | (size > join * self.penalty.l1)
-        n_active, n_chosen = np.count_nonzero(active), np.count_nonzero(chosen)
+        n_active, n_chosen = int(np.count_nonzero(active)), int(np.count_nonzero(chosen))
         most = max(_MOST_JOINING, n_active)
         if n_chosen - n_active > most:
             joining = (chosen & ~active).nonzero()[0]
@@ -254,8 +254,8 @@ def rows_of_hessian(steps: NewtonSteps, here: Iterate, chosen: Features, sampled
     of_chosen = frequencies[chosen]
     if sampled:
         weights_per_row = np.count_nonzero(here.weights) / _sample_size(n_rows, _SHARE)
-        follows = weights_per_row**2 * steps.at_zero > _LARGEST_ERROR * steps.target
-        pays = of_chosen.sum() >= _SHARE_OF_X * frequencies.sum()
+        follows = bool(weights_per_row**2 * steps.at_zero > _LARGEST_ERROR * steps.target)
+        pays = bool(of_chosen.sum() >= _SHARE_OF_X * frequencies.sum())
         n = _sample_size(n_rows, _SHARE_OF_ROWS)
     else:
         follows = not here.weights.any() or steps.moved > _FAR_STEP * steps.at_zero
@@ -267,8 +267,8 @@ def rows_of_hessian(steps: NewtonSteps, here: Iterate, chosen: Features, sampled
 def subsampled(here: Iterate, n: int) -> Iterate:
     """An iterate for a Hessian that is computed from n of the rows.
 
-    Other rows have the curvature 0 and cost nothing.  The curvatures of the sample are scaled to the
-    sum of all curvatures.
+    Other rows have the curvature 0 and cost nothing.  The curvatures of the sample are scaled to
+    the sum of all curvatures.
     """
     n_rows = len(here.curvatures)
     if n >= n_rows:

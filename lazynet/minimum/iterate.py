@@ -147,7 +147,7 @@ def proved(
         conjugate = penalty.of_sums(*weight_sums(here.weights)) - here.objective
         conjugate -= mean.inner(duals, here.margins)
     gap = here.objective - _dual(mean, penalty, duals, u, conjugate)
-    fields = {"correlations": u} if own else {}
+    fields: dict[str, Any] = {"correlations": u} if own else {}
     if not len(here.proof) or gap < here.gap:
         fields |= {"gap": gap, "proof": duals, "proof_correlations": u}
     return here.changed(**fields)

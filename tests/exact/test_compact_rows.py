@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support.matrices import compact_rows, corpus, shuffled_rows
 
-from lazynet.data.arrays import as_examples
+from lazynet.data.arrays import as_examples, rows_of_array
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.slopes import derivatives
 from lazynet.losses import LOSSES
@@ -72,16 +72,18 @@ def test_kept_columns_of_all_rows_and_of_some(seed, n, d, full, narrow, sorted_c
     assert_rows_of(sample, dense[order][:, kept[chosen]], random)
 
 
-@given(SEEDS, st.integers(0, 70), st.integers(1, 40), st.booleans())
-def test_values_that_stay_in_place_change_no_bit(seed, n, d, full):
+@given(SEEDS, st.integers(0, 70), st.integers(1, 40), st.booleans(), st.booleans())
+def test_values_that_stay_in_place_change_no_bit(seed, n, d, full, sorted_columns):
     """Where no column leaves, a copy of the values is not needed."""
     random = np.random.default_rng(seed)
     X = sparse.random(n, d, density=1.0 if full else 0.3, format="csr", random_state=seed)
+    full = X.nnz == n * d
+    X = X if sorted_columns else shuffled_rows(X, seed)
     places = np.arange(d, dtype=np.int32) if full else random.permutation(d).astype(np.int32)
     weights, factors = random.standard_normal(d), random.standard_normal(n)
     copied, in_place = compact_rows(X, places), compact_rows(X, places, in_place=True)
     assert copied.is_full == in_place.is_full
-    assert copied.is_full or not full
+    assert copied.is_full or not full or not sorted_columns
     pairs = (results(rows, weights, factors) for rows in (copied, in_place))
     for one, other in zip(*pairs, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -95,8 +97,9 @@ def mean_of(X, y, importances, loss):
 
 @EVERY_LOSS
 @pytest.mark.parametrize("weighted", [False, True])
-def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted):
+def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted, monkeypatch):
     """|u_j| for duals in the domain of the conjugate; features below l1 leave."""
+    monkeypatch.setattr(screening, "_FEW", 256)
     random = np.random.default_rng(0)
     X, y = corpus(60, 300)
     X.data = random.standard_normal(X.nnz)
@@ -122,8 +125,9 @@ def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_sample_of_a_mean_loss(weighted):
+def test_a_sample_of_a_mean_loss(weighted, monkeypatch):
     """Its rows, targets, importances and features are those that are chosen."""
+    monkeypatch.setattr(screening, "_FEW", 256)
     random = np.random.default_rng(1)
     X, y = corpus(80, 300)
     importances = random.uniform(0.5, 2.0, 80) if weighted else None
@@ -149,6 +153,25 @@ def test_a_sample_of_a_mean_loss(weighted):
     np.testing.assert_allclose(sample.squares, weighted_squares, rtol=1e-12)
     np.testing.assert_array_equal(compact.expand(np.ones(len(compact.features)), 300) > 0.0,
                                   np.isin(np.arange(300), compact.features))  # fmt: skip
+
+
+@given(SEEDS, st.integers(0, 9), st.integers(0, 9), st.booleans())
+def test_the_nonzeros_of_a_dense_array(seed, n, d, narrow):
+    """Rows and columns are those of SciPy; a full array shares its values."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, d)) * (random.random((n, d)) < random.choice([0.5, 1.0]))
+    X = X.astype(np.float32 if narrow else np.float64)
+    rows = rows_of_array(X)
+    expected = sparse.csr_matrix(X)
+    np.testing.assert_array_equal(rows.indptr, expected.indptr)
+    np.testing.assert_array_equal(rows.indices, expected.indices)
+    np.testing.assert_array_equal(rows.data, expected.data)
+    assert rows.dtype == X.dtype
+    assert np.shares_memory(rows.data, X) == (0 < rows.nnz == X.size)
+    for number in (np.nan, np.inf, -np.inf):
+        if X.size:
+            X[random.integers(n), random.integers(d)] = number
+            assert rows_of_array(X) is None
 
 
 # --- losses ---------------------------------------------------------------------------------------

@@ -43,10 +43,13 @@ MODELS = [
 
 
 @DISORDERS
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_every_estimator_learns_the_same_model(model, disorder):
-    """Rows longer than every vector, block and chunk of the kernels, and short rows."""
+def test_every_estimator_learns_the_same_model(model, full, disorder):
+    """Rows longer than every vector, block and chunk of the kernels, short rows, and full rows."""
     X, y = corpus(n_rows=100, d=600)
+    if full:
+        X = sparse.csr_matrix(np.random.default_rng(0).uniform(0.5, 1.0, (100, 20)))
     other = disorder(X)
     held = other.data.copy(), other.indices.copy(), other.indptr.copy()
     left, right = copy.deepcopy(model).fit(other, y), copy.deepcopy(model).fit(X, y)

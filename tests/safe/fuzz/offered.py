@@ -180,6 +180,7 @@ PLAIN = {
     "informed": lambda p: p.full(p.d + 1, 0, np.int64),
     **dict.fromkeys(("cells", "others", "compact.bounds.sums"), lambda p: p.reals(p.d, 2)),
     "compact.counts": lambda p: p.full(p.d),
+    "X": lambda p: p.reals(p.n, p.d),
     "stabilised.fields": lambda p: p.full(stabilised.N_FIELDS),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "steps.Average.fields": lambda p: p.full(AVERAGE_FIELDS),

@@ -303,7 +303,10 @@ DRAWN = {
     "gram.features": Parts.chosen_features, "n_heads": lambda p: p.below(0, p.size + 1),
     "gram.Gram.out": lambda p: p.full((p.size + 1, p.size + 1)),
     "hessian": lambda p: p.place(np.eye(p.d) + 0.1),
-    "gram.descend.slopes": lambda p: p.reals(p.d),
+    **dict.fromkeys(("gram.descend.slopes", "gram.largest_violation.slopes"),
+                    lambda p: p.reals(p.d)),
+    "gram.without_intercept.slopes": lambda p: p.reals(p.d - 1), "rise": lambda p: 0.1,
+    "moves": Parts.flag,
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "one_output.constants": lambda p: p.reals(len(table.RULES[p.kind].constants), least=0.01),
     "one_output.fields": Parts.cell_fields,
