@@ -234,6 +234,18 @@ def test_the_gap_after_an_epoch_is_at_least_the_one_of_a_certificate(loss, l2):
     assert l2 or found.gap == pytest.approx(proof.gap, rel=1e-9)
 
 
+def test_the_inner_gap_vanishes_at_the_minimum_around_a_centre():
+    """The proximal term does not."""
+    X, y = corpus(60, 20, seed=3)
+    options = dict(l1=1e-3, l2=1e-3, kappa=1.0, fit_intercept=False, kappa_intercept=0.0)
+    built = compiled(X, y, None, loss="log_loss", **options)
+    for _ in range(50):
+        built.take(np.arange(60, dtype=np.int64))
+    found = built.progress()
+    assert found.distance > 1e-3
+    assert abs(found.inner_gap) < 1e-9
+
+
 @pytest.mark.parametrize(("loss", "waits"), [("log_loss", False), ("hinge", True)])
 def test_the_centre_waits_where_the_loss_has_no_curvature(loss, waits):
     """Until the inner gap is below the proximal term."""

@@ -120,6 +120,19 @@ def test_steps_on_a_gram_matrix(loss, fit_intercept, weighted, l2, heads):
     assert full_steps >= 2
 
 
+def test_a_step_keeps_a_bound_that_is_better_than_its_own():
+    """The bound of the duals so far holds for all weights: the gap falls with the objective."""
+    problem = Problem("log_loss", True, False, 0.0)
+    steps, here = NewtonSteps(problem.compact, problem.penalty, 0.0, 1.0), problem.start
+    chosen = steps.working_set(here)
+    own = steps.step(here, chosen)
+    assert own.gap > 1e-6
+    close = here.changed(gap=here.objective - own.objective + 1e-9)
+    there = steps.step(close, chosen)
+    assert there.gap == pytest.approx(1e-9, abs=1e-14)
+    assert there.proof is close.proof
+
+
 @on_every_problem
 def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
     """The same step, or its first half or quarter, before the intercept moves on."""
