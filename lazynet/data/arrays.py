@@ -25,13 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from lazynet.kernels.examples import (
-    DEFECT_NOT_FINITE,
-    DEFECT_REPEATED,
-    DEFECTS,
-    Examples,
-    nonzeros,
-)
+from lazynet.kernels.dense_rows import nonzeros
+from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
 from lazynet.parameters import as_array, check_array, refuse_masked
 
 # float32 can hold the squares of targets of these sizes, and their products with features.

@@ -21,7 +21,6 @@ cdef class CompactRows:
 
     cdef int check_filled(self) except -1
     cdef int begin(self) except -1
-    cdef int starts_at_multiples(self) except -1
     cdef void _settle(self)
     cdef bint _read(
         self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places

@@ -17,10 +17,10 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from .arrays cimport check_aligned, check_cells, check_vector
+from .dense_rows cimport count_up, is_full
 from .examples cimport HIGHEST_LEVEL, Examples, importance_of, table_at, walk_rows
 from .rows cimport (
-    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, count_up, end_walk, has_place,
-    next_row,
+    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, end_walk, has_place, next_row,
 )
 
 # Every so many rows the columns are counted.
@@ -92,6 +92,7 @@ cdef class CompactRows:
             )
         self.n_rows, self.n_columns, self.n_values = n_rows, n_columns, n_values
         # NumPy asks for large pages of memory, which are filled in a third of the time.
+        cdef Py_ssize_t row
         cdef int64_t[::1] starts = np.zeros(n_rows + 1, dtype=np.int64)
         cdef int32_t[::1] columns
         cdef double[::1] values
@@ -111,9 +112,11 @@ cdef class CompactRows:
             )
         else:
             self.values, self.in_place = <double*> values_of.csr.values, True
-        if n_values == n_rows * n_columns and values_of is not None and values_of.is_full():
+        if n_values == n_rows * n_columns and values_of is not None and is_full(values_of):
             # Such rows need no column numbers.
-            self.starts_at_multiples()
+            for row in range(n_rows):
+                starts[row + 1] = (row + 1) * n_columns
+            self.n_filled, self.longest = n_rows, n_columns
         else:
             columns = np.empty(n_values + 1, dtype=np.int32)
             self.columns = &columns[0]
@@ -148,13 +151,6 @@ cdef class CompactRows:
         if self.filling:
             raise RuntimeError("rows are copied by one thread at a time")
         self.filling = True
-        return 0
-
-    cdef int starts_at_multiples(self) except -1:
-        cdef Py_ssize_t row
-        for row in range(self.n_rows):
-            self.starts[row + 1] = (row + 1) * self.n_columns
-        self.n_filled, self.longest = self.n_rows, self.n_columns
         return 0
 
     cdef void _settle(self):

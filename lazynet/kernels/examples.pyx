@@ -15,18 +15,18 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .arrays cimport Held, check_aligned, pinned
+from .arrays cimport check_aligned, pinned
 from .chunk cimport ABSOLUTE_SUM, NO_SIZE, SQUARED_NORM
 from .lanes cimport best_level
 from .losses cimport N_LOSSES
 from .one_output_loop cimport Loops
 from .rows cimport (
-    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Value, Walk,
-    count_up, end_walk, has_place, next_row, nonzeros_of, start_of,
+    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Walk,
+    end_walk, has_place, next_row, start_of,
 )
 
 STATUS_FINISHED = FINISHED
@@ -105,12 +105,6 @@ ctypedef fused Number:
     int32_t
 
 
-# Of columns that are written.
-ctypedef fused OwnIndex:
-    int32_t
-    int64_t
-
-
 cdef const void* begin_of(str name, const Number[::1] array, Py_ssize_t* length) except NULL:
     length[0] = array.shape[0]
     if length[0] == 0:
@@ -162,75 +156,6 @@ cdef bint names_twice(const OwnRow* row, Stamps* stamps) noexcept nogil:
         repeated |= stamp[0] == stamps.latest
         stamp[0] = stamps.latest
     return repeated
-
-# --- the nonzeros of a dense array ------------------------------------------------------------------
-
-
-def nonzeros(X not None):
-    """Values, columns and row starts of the nonzeros of a dense array; None if one is not finite.
-
-    ``X`` holds doubles or floats.  The values are None if there are no zeros: they are those of X.
-    """
-    cdef Held held = Held("X", X, (None, None), "df", False)
-    cdef Py_ssize_t n = held.shape[0], d = held.shape[1], stored
-    starts = np.empty(n + 1, dtype=np.int64)
-    cdef int64_t[::1] first = starts
-    cdef bint wide = held.view.format == "d", finite
-    if wide:
-        finite = count_nonzeros(<const double*> held.begin, n, d, &first[0])
-    else:
-        finite = count_nonzeros(<const float*> held.begin, n, d, &first[0])
-    if not finite:
-        return None
-    kind = np.int32 if n * d < 2**31 else np.int64
-    if first[n] == n * d:
-        columns = np.empty((n, d), dtype=kind)
-        columns[:] = np.arange(d, dtype=kind)
-        return None, columns.reshape(-1), starts.astype(kind)
-    stored = first[n]
-    # What is 0 is written, too, and then overwritten.
-    values = np.empty(stored + 1, dtype=np.float64 if wide else np.float32)
-    columns = np.empty(stored + 1, dtype=kind)
-    if wide and kind is np.int32:
-        copy_nonzeros[double, int32_t](<const double*> held.begin, n, d, values, columns)
-    elif wide:
-        copy_nonzeros[double, int64_t](<const double*> held.begin, n, d, values, columns)
-    elif kind is np.int32:
-        copy_nonzeros[float, int32_t](<const float*> held.begin, n, d, values, columns)
-    else:
-        copy_nonzeros[float, int64_t](<const float*> held.begin, n, d, values, columns)
-    return values[:stored], columns[:stored], starts.astype(kind)
-
-
-cdef bint count_nonzeros(
-    const Value* x, Py_ssize_t n, Py_ssize_t d, int64_t* starts
-) noexcept:
-    """starts <- where the nonzeros of each row begin; returns whether all values are finite."""
-    cdef Py_ssize_t row
-    cdef double count
-    starts[0] = 0
-    with nogil:
-        for row in range(n):
-            count = nonzeros_of(x + row * d, d)
-            if count != count:
-                return False
-            starts[row + 1] = starts[row] + <int64_t> count
-    return True
-
-
-cdef void copy_nonzeros(
-    const Value* x, Py_ssize_t n, Py_ssize_t d, Value[::1] values, OwnIndex[::1] columns
-):
-    """Copy nonzeros as far as there is room: another thread may change X."""
-    cdef Py_ssize_t row, k, at = 0, last = values.shape[0] - 1
-    with nogil:
-        for row in range(n):
-            for k in range(d):
-                # Without a branch.
-                values[at], columns[at] = x[k], <OwnIndex> k
-                at += (x[k] != 0.0) & (at < last)
-            x += d
-
 
 # --- examples -------------------------------------------------------------------------------------
 
@@ -326,22 +251,6 @@ cdef class Examples:
     def n_values(self):
         """The stored values, with the spare room behind the last row."""
         return self.csr.n_values
-
-    def is_full(self):
-        """Whether every row has a value for every column, in order."""
-        cdef Py_ssize_t row, n = self.csr.n_columns
-        cdef bint full = start_of(&self.csr, 0) == 0 and n > 0
-        full = full and self.csr.n_values % n == 0 and self.csr.n_values // n == self.csr.n_rows
-        with nogil:
-            for row in range(self.csr.n_rows):
-                if not full or start_of(&self.csr, row + 1) != (row + 1) * n:
-                    full = False
-                    break
-                if self.csr.wide_indices:
-                    full = count_up(<const uint64_t*> self.csr.columns + row * n, n)
-                else:
-                    full = count_up(<const uint32_t*> self.csr.columns + row * n, n)
-        return full
 
     def first_defect(self, bint only_range=False):
         """The first row that cannot be used, as (row, code of DEFECTS); None if all rows can.

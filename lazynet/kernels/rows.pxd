@@ -135,15 +135,6 @@ cdef inline bint copy_columns(
     return copy_from(<const uint32_t*> csr.columns + start, n, csr.n_columns, copy)
 
 
-cdef inline bint count_up(const Index* columns, Py_ssize_t n) noexcept nogil:
-    """Whether the columns are 0, 1, ... n - 1."""
-    cdef Py_ssize_t k
-    cdef Index others = 0
-    for k in range(n):
-        others |= columns[k] ^ <Index> k
-    return others == 0
-
-
 cdef inline void fetch_row(const Csr* csr, Py_ssize_t row) noexcept nogil:
     """Prefetch the values and columns of a later row.
 
@@ -304,25 +295,6 @@ cdef inline bint all_finite(const double* numbers, Py_ssize_t n) noexcept nogil:
 ctypedef fused Value:
     float
     double
-
-
-cdef inline double nonzeros_of(const Value* x, Py_ssize_t n) noexcept nogil:
-    """The number of nonzeros; NaN if a value is not finite."""
-    cdef double[LANES] counts
-    cdef double count = 0.0
-    cdef Py_ssize_t k = 0
-    cdef int lane
-    for lane in range(LANES):
-        counts[lane] = 0.0
-    while k + LANES <= n:
-        for lane in range(LANES):
-            counts[lane] += (1.0 if x[k + lane] != 0.0 else 0.0) + 0.0 * x[k + lane]
-        k += LANES
-    for k in range(k, n):
-        count += (1.0 if x[k] != 0.0 else 0.0) + 0.0 * x[k]
-    for lane in range(LANES):
-        count += counts[lane]
-    return count
 
 
 cdef inline double term_of(double x, bint absolutes) noexcept nogil:

@@ -93,8 +93,8 @@ def run_wide(kind, block, examples, targets, order, **others):
 OF_ANY_LENGTH = set(
     """
     arrays.Held.array.row compact.CompactRows.values_of.order dekel.begin_h_again.cells
-    dekel.run.order dense.run.dense_row dual.run.order examples.nonzeros.X examples.nonzeros.X.row
-    gram.Gram.features
+    dekel.run.order dense.run.dense_row dense_rows.nonzeros.X dense_rows.nonzeros.X.row
+    dual.run.order gram.Gram.features
     many_outputs.OutputBlock.cells many_outputs.OutputBlock.clocks
     many_outputs.OutputBlock.clocks.row many_outputs.OutputBlock.own
     many_outputs.OutputBlock.own.row many_outputs.OutputBlock.rates
