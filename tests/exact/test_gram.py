@@ -8,7 +8,7 @@ from scipy import sparse
 from support.matrices import compact_rows
 
 from lazynet.kernels import sums
-from lazynet.kernels.gram import Gram, descend
+from lazynet.kernels.gram import Gram, descend, largest_violation, without_intercept
 
 #: The roundoff of floats, in which the products with heads are kept, and of doubles.
 FLOAT, DOUBLE = 2.0**-24, 2.0**-53
@@ -75,6 +75,22 @@ def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, dependent):
     assert (np.abs(pull)[weights == 0.0] <= l1 + 1e-10).all()
     away = pull - l1 * np.sign(weights)
     assert (np.abs(away)[weights != 0.0] <= 1e-10).all()
+
+
+@given(st.integers(0, 2**20), st.integers(0, 9), st.booleans())
+def test_the_intercept_leaves_and_violations_are_those_of_the_conditions(seed, n, moves):
+    """The model at its best intercept; u of a zero within l1, of another weight at its sign."""
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((3 * n + 5, n + 1))
+    H, slopes, rise = rows.T @ rows, random.standard_normal(n), random.standard_normal()
+    left, share = slopes.copy(), H[0, 1:] / H[0, 0] if moves else np.zeros(n)
+    reduced = without_intercept(H, left, rise, moves)
+    np.testing.assert_allclose(reduced, H[1:, 1:] - np.outer(share, H[0, 1:]), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(left, slopes - share * rise, rtol=1e-12, atol=1e-12)
+    w, l1, l2 = random.standard_normal(n) * (random.random(n) < 0.5), 0.5, 0.1
+    pull = slopes - l2 * w
+    wrong = np.where(w, abs(pull - l1 * np.sign(w)), abs(pull) - l1)
+    np.testing.assert_allclose(largest_violation(w, slopes, l1, l2), wrong.max(initial=0.0))
 
 
 def test_arrays_of_the_wrong_size_are_refused():
