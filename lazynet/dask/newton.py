@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
+from lazynet.kernels.gram import violations
 from lazynet.kernels.sums import excess
 from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
 from lazynet.minimum.iterate import Iterate
@@ -55,18 +56,6 @@ class AllFeatures(Compact):
             as_examples(*part), part.y, part.weight, mean.loss, fit_intercept=mean.fit_intercept
         )
         return replace(compact(sampled, None, 0.0), features=features)
-
-
-def violations(penalty: ElasticNet, weights: Vector, u: Vector) -> Vector:
-    """By how much weights with these u violate the conditions of a minimum.
-
-    >>> violations(ElasticNet(l1=1.0), np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]))
-    array([-0.5,  2. ,  0. ])
-    """
-    pull = u - penalty.l2 * weights
-    return np.where(
-        weights, np.abs(pull - penalty.l1 * np.sign(weights)), np.abs(pull) - penalty.l1
-    )
 
 
 class NewtonOnSums(NewtonSteps):
@@ -113,7 +102,8 @@ class NewtonOnSums(NewtonSteps):
     def working_set(self, here: Iterate) -> Features:
         chosen = super().working_set(here)
         if len(chosen) > _MOST_COLUMNS:
-            sizes = violations(self.penalty, here.weights[chosen], here.correlations[chosen])
+            weights, u = here.weights[chosen], here.correlations[chosen]
+            sizes = violations(weights, u, self.penalty.l1, self.penalty.l2)
             chosen = chosen[largest(sizes, _MOST_COLUMNS)]
         return chosen
 

@@ -39,7 +39,7 @@ cdef inline Py_ssize_t spot_of(Py_ssize_t head) noexcept nogil:
 
 # Where the values of a column go: its number among the chosen features, or -1; and if it is a head, its
 # place in the block, else a panel that is not read.
-cdef struct Goal:
+cdef struct Slot:
     int32_t number
     int32_t spot
 
@@ -52,7 +52,7 @@ cdef class Gram:
     cdef Py_ssize_t size, n_heads, width, n_tails
     cdef bint fit_intercept, busy
     cdef int32_t* chosen        # the features
-    cdef Goal* goals            # of each column
+    cdef Slot* slots            # of each column
     cdef double* border         # sum c_i z_i
     # BLOCK rows of heads, times the square roots of c_i: all rows of the first ROUND heads, then all
     # rows of the next ones, so that a product of two such panels fits the first cache.
@@ -76,7 +76,7 @@ cdef class Gram:
         self.width = (n_heads + ROUND - 1) // ROUND * ROUND
         self.fit_intercept = fit_intercept
         self.chosen = <int32_t*> malloc((n + 1) * sizeof(int32_t))
-        self.goals = <Goal*> malloc((rows.n_columns + 1) * sizeof(Goal))
+        self.slots = <Slot*> malloc((rows.n_columns + 1) * sizeof(Slot))
         self.border = <double*> calloc(n + 1, sizeof(double))
         self.block = <float*> calloc(BLOCK * (self.width + ROUND), sizeof(float))
         self.of_heads = <float*> calloc(self.width * self.width + 1, sizeof(float))
@@ -85,26 +85,26 @@ cdef class Gram:
         self.found = <int32_t*> malloc((rows.longest + 1) * sizeof(int32_t))
         self.found_values = <double*> malloc((rows.longest + 1) * sizeof(double))
         if (
-            self.chosen == NULL or self.goals == NULL or self.border == NULL or self.block == NULL
+            self.chosen == NULL or self.slots == NULL or self.border == NULL or self.block == NULL
             or self.of_heads == NULL or self.of_both == NULL or self.of_tails == NULL
             or self.found == NULL or self.found_values == NULL
         ):
             raise MemoryError(f"no memory for the products of {n} features")
         for k in range(rows.n_columns):
-            self.goals[k].number, self.goals[k].spot = -1, <int32_t> spot_of(self.width)
+            self.slots[k].number, self.slots[k].spot = -1, <int32_t> spot_of(self.width)
         for k in range(n):
-            if not 0 <= features[k] < rows.n_columns or self.goals[features[k]].number >= 0:
+            if not 0 <= features[k] < rows.n_columns or self.slots[features[k]].number >= 0:
                 raise ValueError(
                     f"features must be different columns below {rows.n_columns}, got {features[k]}"
                 )
             self.chosen[k] = features[k]
-            self.goals[self.chosen[k]].number = <int32_t> k
+            self.slots[self.chosen[k]].number = <int32_t> k
             if k < n_heads:
-                self.goals[self.chosen[k]].spot = <int32_t> spot_of(k)
+                self.slots[self.chosen[k]].spot = <int32_t> spot_of(k)
 
     def __dealloc__(self):
         free(self.chosen)
-        free(self.goals)
+        free(self.slots)
         free(self.border)
         free(self.block)
         free(self.of_heads)
@@ -156,8 +156,8 @@ cdef class Gram:
         cdef double root = sqrt(factor)
         cdef double* tails
         cdef int32_t place
-        cdef double own = self.border[0] + factor
-        cdef Goal goal
+        cdef double total = self.border[0] + factor
+        cdef Slot slot
         if columns == NULL:
             for a in range(self.n_heads):
                 heads[spot_of(a)] = <float> (root * x[first + self.chosen[a]])
@@ -170,16 +170,16 @@ cdef class Gram:
         else:
             # A branch on whether a column is chosen, and a head, would be mispredicted.
             for k in range(first, stop):
-                goal = self.goals[columns[k]]
-                heads[goal.spot] = <float> (root * x[k])
-                self.found[n], self.found_values[n] = goal.number, x[k]
-                n += goal.number >= self.n_heads
+                slot = self.slots[columns[k]]
+                heads[slot.spot] = <float> (root * x[k])
+                self.found[n], self.found_values[n] = slot.number, x[k]
+                n += slot.number >= self.n_heads
             if self.fit_intercept:
                 for k in range(first, stop):
-                    self.border[1 + self.goals[columns[k]].number] += factor * x[k]
+                    self.border[1 + self.slots[columns[k]].number] += factor * x[k]
         if self.fit_intercept:
             # Columns that are not chosen have changed it.
-            self.border[0] = own
+            self.border[0] = total
         for a in range(n):
             place = self.found[a] - <int32_t> self.n_heads
             if self.width:
@@ -239,26 +239,27 @@ def without_intercept(
     return out
 
 
-def largest_violation(
+def violations(
     const double[::1] weights not None, const double[::1] slopes not None, double l1, double l2
 ):
-    """By how much weights with these u violate the conditions of a minimum, at most.
+    """By how much weights with these u violate the conditions of a minimum; negative: by nothing.
 
-    >>> largest_violation(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), 1.0, 0.0)
-    2.0
+    >>> violations(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), 1.0, 0.0)
+    array([-0.5,  2. ,  0. ])
     """
     cdef Py_ssize_t n = weights.shape[0], j
-    cdef double violation, largest = 0.0
+    cdef double pull
     check_vector("weights", weights, n)
     check_vector("slopes", slopes, n)
+    out = np.empty(n)
+    cdef double[::1] found = out
     for j in range(n):
-        violation = slopes[j] - l2 * weights[j]
+        pull = slopes[j] - l2 * weights[j]
         if weights[j] == 0.0:
-            violation = fabs(violation) - l1
+            found[j] = fabs(pull) - l1
         else:
-            violation = fabs(violation - (l1 if weights[j] > 0.0 else -l1))
-        largest = fmax(largest, violation)
-    return largest
+            found[j] = fabs(pull - (l1 if weights[j] > 0.0 else -l1))
+    return out
 
 
 def descend(

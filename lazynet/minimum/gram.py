@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.compact import CompactRows
-from lazynet.kernels.gram import Gram, descend, largest_violation, without_intercept
+from lazynet.kernels.gram import Gram, descend, violations, without_intercept
 from lazynet.kernels.objective import weight_sums
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
@@ -163,9 +163,9 @@ class NewtonSteps:
         if not self.target > 0.0:
             least = _SAMPLED * self.penalty.l1 if self.sampled else 0.0
             return max(least, _LEAST_ACCURACY)
-        violation = largest_violation(weights, slopes, self.penalty.l1, self.penalty.l2)
+        violation = violations(weights, slopes, self.penalty.l1, self.penalty.l2)
         wanted = _SHARE_OF_TARGET * self.target / max(weight_sums(weights)[0], 1e-3)
-        return max(wanted, _SHARE_OF_VIOLATION * violation)
+        return max(wanted, _SHARE_OF_VIOLATION * float(violation.max(initial=0.0)))
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""

@@ -8,7 +8,7 @@ from scipy import sparse
 from support.matrices import compact_rows
 
 from lazynet.kernels import sums
-from lazynet.kernels.gram import Gram, descend, largest_violation, without_intercept
+from lazynet.kernels.gram import Gram, descend, violations, without_intercept
 
 #: The roundoff of floats, in which the products with heads are kept, and of doubles.
 FLOAT, DOUBLE = 2.0**-24, 2.0**-53
@@ -90,7 +90,7 @@ def test_the_intercept_leaves_and_violations_are_those_of_the_conditions(seed, n
     w, l1, l2 = random.standard_normal(n) * (random.random(n) < 0.5), 0.5, 0.1
     pull = slopes - l2 * w
     wrong = np.where(w, abs(pull - l1 * np.sign(w)), abs(pull) - l1)
-    np.testing.assert_allclose(largest_violation(w, slopes, l1, l2), wrong.max(initial=0.0))
+    np.testing.assert_allclose(violations(w, slopes, l1, l2), wrong, rtol=1e-12, atol=1e-15)
 
 
 def test_arrays_of_the_wrong_size_are_refused():

@@ -207,14 +207,17 @@ def test_a_row_that_repeats_its_columns_may_be_longer_than_the_columns_are_many(
     assert Gram(repeated, np.zeros(1, np.int32), 0, True).add(np.ones(1), 0) == (STATUS_FINISHED, 1)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_a_row_that_has_no_room_is_not_copied(kind):
-    """A row is longer than the room for all rows."""
+@pytest.mark.parametrize(
+    ("kind", "in_place"), [(np.float32, False), (np.float64, False), (np.float64, True)]
+)
+def test_a_row_that_has_no_room_is_not_copied(kind, in_place):
+    """A row is longer than the room for all rows; values that stay in place need no room."""
     n = 10**6
     starts = np.concatenate([[0], np.full(n, n)]).astype(np.int32)
     examples = Examples(np.ones(n, kind), np.zeros(n, np.int32), starts, 1)
-    rows = CompactRows(n, 1, 1)
-    assert rows.copy(examples, np.zeros(1, np.int32), np.zeros(1)) == (STATUS_BAD_ROW, 0)
+    rows = CompactRows(n, 1, n, examples) if in_place else CompactRows(n, 1, 1)
+    expected = (STATUS_FINISHED, n) if in_place else (STATUS_BAD_ROW, 0)
+    assert rows.copy(examples, np.zeros(1, np.int32), np.zeros(1)) == expected
 
 
 # --- objects and arrays that are not what they seem ---------------------------------------------

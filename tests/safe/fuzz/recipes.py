@@ -303,7 +303,7 @@ DRAWN = {
     "gram.features": Parts.chosen_features, "n_heads": lambda p: p.below(0, p.size + 1),
     "gram.Gram.out": lambda p: p.full((p.size + 1, p.size + 1)),
     "hessian": lambda p: p.place(np.eye(p.d) + 0.1),
-    **dict.fromkeys(("gram.descend.slopes", "gram.largest_violation.slopes"),
+    **dict.fromkeys(("gram.descend.slopes", "gram.violations.slopes"),
                     lambda p: p.reals(p.d)),
     "gram.without_intercept.slopes": lambda p: p.reals(p.d - 1), "rise": lambda p: 0.1,
     "moves": Parts.flag,
