@@ -61,7 +61,7 @@ GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
 # Loops over nonzeros, features or text gain from -O3.  Modules that only check arguments compile
 # faster with -O1.  All others have -O2.
 LOOPS = ["columns", "dual", "gram", "newton", "one_output_loop", "many_outputs_loop", "row_loops"]
-LOOPS += ["compact", "dense_rows", "moments", "slopes", "sums", "text", "working_set"]
+LOOPS += ["compact", "dense_rows", "model", "moments", "slopes", "sums", "text", "working_set"]
 CHECKS = ["_shared", "arrays", "many_outputs"]
 OPTIMISATION = {**dict.fromkeys(LOOPS, "-O3"), **dict.fromkeys(CHECKS, "-O1")}
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.

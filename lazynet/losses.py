@@ -12,9 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lazynet.parameters import Kind, NonNegative, ParameterObject, check_choice, refuse_class
 
 #: The constants that are checked, and what they must be.
@@ -96,15 +93,6 @@ class Loss:
         """The least bound of the size of the slope; infinite if there is none."""
         constant, factor = self.steepest
         return constant + factor * self.epsilon
-
-    def into_domain(
-        self, duals: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The nearest values that negative slopes can have at the targets ``y``."""
-        most = self.largest_slope
-        if self.margin:
-            return y * np.clip(y * duals, 0.0, most)
-        return duals if most == math.inf else np.clip(duals, -most, most)
 
     @property
     def unbounded_slope(self) -> bool:

@@ -16,9 +16,15 @@ from numpy.typing import NDArray
 from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.gram import violations
+from lazynet.kernels.model import violations
 from lazynet.kernels.sums import excess
-from lazynet.minimum.gram import LEAST_SAMPLE, Features, NewtonSteps, start_on_sample
+from lazynet.minimum.gram import (
+    LEAST_SAMPLE,
+    Features,
+    NewtonSteps,
+    WorkingSet,
+    start_on_sample,
+)
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
 from lazynet.minimum.objective import Certificate, MeanLoss, certificate_of
@@ -45,7 +51,7 @@ class AllFeatures(Compact):
 
     mean: MeanOverBlocks  # type: ignore[assignment]
 
-    def sample(self, rows: Features, chosen: NDArray[np.bool_]) -> Compact | None:
+    def sample(self, rows: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Compact | None:
         """Some rows and features, in this process; not more values than a task visits."""
         features, mean = np.flatnonzero(chosen), self.mean
         fewer = int(self.frequencies[features].sum() * len(rows)) // VALUES_OF_A_TASK + 1
@@ -95,22 +101,27 @@ class NewtonOnSums(NewtonSteps):
     def epoch(self, last: Iterate) -> Iterate:
         """The iterate after a step; the first step begins at the minimum of a sample."""
         if not last.weights.any() and self.mean.n_rows >= 2 * LEAST_SAMPLE:
-            begin = start_on_sample(self, last, lambda features, _: len(features) <= _MOST_COLUMNS)
+            begin = start_on_sample(
+                self, last, lambda chosen: len(chosen.features) <= _MOST_COLUMNS
+            )
             last = self.evaluate(*begin)
         return self.move(last, self.working_set(last))[0]
 
-    def working_set(self, here: Iterate) -> Features:
+    def working_set(self, here: Iterate) -> WorkingSet:
         chosen = super().working_set(here)
-        if len(chosen) > _MOST_COLUMNS:
-            weights, u = here.weights[chosen], here.correlations[chosen]
-            sizes = violations(weights, u, self.penalty.l1, self.penalty.l2)
-            chosen = chosen[largest(sizes, _MOST_COLUMNS)]
-        return chosen
+        features = chosen.features
+        if len(features) <= _MOST_COLUMNS:
+            return chosen
+        weights, u = here.weights[features], here.correlations[features]
+        sizes = violations(weights, u, self.penalty.l1, self.penalty.l2)
+        kept = largest(sizes, _MOST_COLUMNS)
+        n_heads = int(np.count_nonzero(kept < chosen.n_heads))
+        return chosen._replace(features=features[kept], n_heads=n_heads)
 
-    def hessian(self, here: Iterate, chosen: Features) -> Vector:
-        options = {"features": chosen, "n_heads": self.heads(chosen)}
+    def hessian(self, here: Iterate, chosen: WorkingSet) -> Vector:
+        options = {"features": chosen.features, "n_heads": chosen.n_heads}
         _, packed = self.mean.sums("gram", here.weights, here.intercept, **options)
-        return unpacked(packed, len(chosen) + 1)
+        return unpacked(packed, len(chosen.features) + 1)
 
     def squares(self, chosen: Features) -> Vector:
         # Every row counts once.
@@ -133,7 +144,7 @@ class MinimiserOnSums(Minimiser):
     def __init__(self, mean: MeanOverBlocks, intercept: float) -> None:
         """``intercept`` is the first estimate of the best intercept of zero weights."""
         self.mean, self.far_targets, self.weights = mean, False, np.zeros(mean.n_columns)
-        self.duals, self._known_duals, self._ended = np.zeros(0), None, None
+        self._known_duals, self._ended = None, None
         self._compact = AllFeatures(
             mean,  # type: ignore[arg-type]
             np.arange(mean.n_columns),

@@ -104,7 +104,7 @@ class SpanLoss(MeanLoss):
         places[features] = np.arange(n)
         places, counts = places.astype(np.int32), np.zeros(n)
         self.over_rows(lambda _: rows.copy(self.examples, places, counts))
-        H = hessian(self, rows, np.arange(n), n_heads, self.derivatives[2])
+        H = hessian(self, rows, np.arange(n, dtype=np.int32), n_heads, self.derivatives[2])
         return NOTHING, H[np.tri(n + 1, dtype=bool)]
 
     def sizes(self) -> Answer:

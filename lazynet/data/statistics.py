@@ -242,6 +242,19 @@ def _check(status: int, row: int) -> None:
         raise MemoryError(f"no memory for row {row} of X")
 
 
+def count_rows(
+    X: sparse.csr_matrix, cells: NDArray[np.float64], rows: NDArray[np.int64] | None = None
+) -> bool:
+    """Count ``rows`` of X, None for all, in ``cells``; returns whether all moments are finite."""
+    examples, n, done = as_examples(X), X.shape[0] if rows is None else len(rows), 0
+    sound = True
+    while done < n:
+        status, done, finite = moments.add(examples, cells, done, rows)
+        _check(status, done)
+        sound = sound and finite
+    return sound
+
+
 def sizes_of_targets(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """The standard deviation of every column of targets; 1 for a constant column."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -335,16 +348,12 @@ class FeatureMoments:
 
     def count(self, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None) -> None:
         """Count the ``rows`` of X, None for all; ``settle`` then computes the sizes."""
-        examples, n, done = as_examples(X), X.shape[0] if rows is None else len(rows), 0
-        while done < n:
-            status, done, finite = moments.add(examples, self.cells, done, rows)
-            _check(status, done)
-            if not finite:
-                raise ValueError(
-                    "X has values whose squares are not finite numbers, and cannot be "
-                    "standardised: scale the features, or write standardize=False"
-                )
-        self.counts[0] += n
+        if not count_rows(X, self.cells, rows):
+            raise ValueError(
+                "X has values whose squares are not finite numbers, and cannot be "
+                "standardised: scale the features, or write standardize=False"
+            )
+        self.counts[0] += X.shape[0] if rows is None else len(rows)
 
     def settle(self, touched: NDArray[Any] | None = None) -> None:
         """Compute the sizes and means of the rows so far.

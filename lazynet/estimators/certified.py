@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -16,12 +15,13 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.arrays import as_examples
-from lazynet.data.statistics import FeatureMoments, Units
+from lazynet.data.statistics import FeatureMoments, Units, count_rows
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight, check_weight_of_every_class
 from lazynet.engines.threads import Workers
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.linear_classifier import LinearClassifier
+from lazynet.kernels.moments import MOMENTS
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.gram import sampled_rows
 from lazynet.minimum.minimise import (
@@ -40,7 +40,7 @@ from lazynet.training.settings import Seed, Standardize, new_seeds
 # and the largest ratio of sizes without a warning.
 _COMMON, _FAR = 0.05, 100.0
 # About the most nonzeros, and the least rows, that tell the sizes of features.
-_MOST_COUNTED, _LEAST_ROWS = 2**15, 32
+_MOST_COUNTED, _LEAST_ROWS = 2**13, 32
 # The most lines that a fit prints.
 _MOST_LINES = 20
 
@@ -184,19 +184,19 @@ def in_units(
 
     The units are None if features are not standardised.
     """
-    moments = FeatureMoments.of(X.shape[1], p.standardize is True, p.fit_intercept)
     if p.standardize is not False:
+        moments = FeatureMoments.of(X.shape[1], p.standardize is True, p.fit_intercept)
         moments.count(X)
         moments.settle()
         return moments.units.rows(X), moments.units, []
-    # Some rows tell the sizes.  Values whose squares overflow are refused by the search.
+    # Some rows tell the sizes.
     n_rows = X.shape[0]
     n_counted = min(n_rows, max(_LEAST_ROWS, _MOST_COUNTED * n_rows // max(X.nnz, 1)))
-    with suppress(ValueError):
-        moments.count(X, None if n_counted == n_rows else sampled_rows(n_rows, n_counted))
-    counts, means, squares = moments.cells.T
+    cells = np.zeros((X.shape[1], MOMENTS))
+    count_rows(X, cells, None if n_counted == n_rows else sampled_rows(n_rows, n_counted))
+    counts, means, squares = cells.T
     # The search refuses squares that overflow.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         squares = squares + counts * means * means
     return X, None, warnings_of_sizes(counts, squares, n_counted)
 

@@ -1,35 +1,28 @@
-"""The Hessian of a mean loss on a few features, and the minimum of the model that it gives.
+"""The Hessian of a mean loss on a few features.
 
 Rows are visited one by one: with z_i = (1, x_ij for the features j that are chosen), the Hessian is
 sum_i c_i z_i z_i'.  The first features, the *heads*, occur in many rows: their values of some rows
 go into a block of floats, without zeros left out.  A row costs its pairs of nonzeros in the other
 features, the *tails*, and a product with the heads for each of them.
 
-Property: the sums are those of dense arrays, to the rounding of floats, and the descent ends at the
-minimum of the model (tests/exact/test_gram.py).
+Property: the sums are those of dense arrays, to the rounding of floats (tests/exact/test_gram.py).
 """
 
 cimport cython
 
-import numpy as np
-
-from libc.math cimport fabs, fmax, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .chunk cimport RowLoops
 from .compact cimport CompactRows, add_nonzeros
-from .examples cimport highest_table
-from .rows cimport FINISHED, PATIENCE, PAUSED, soft
+from .rows cimport FINISHED, PATIENCE, PAUSED
 
 # Rows whose heads are multiplied at once; the width of a block is a multiple of 16.
 cdef enum:
     BLOCK = 128
     ROUND = 16
-# Conjugate gradients of one run.
-cdef int MOST_DIRECTIONS = 60
 
 
 cdef inline Py_ssize_t spot_of(Py_ssize_t head) noexcept nogil:
@@ -212,180 +205,3 @@ cdef class Gram:
                         if i != j:
                             value += self.of_tails[(j - self.n_heads) * self.n_tails + i - self.n_heads]
                     out[i + 1, j + 1] = out[j + 1, i + 1] = value
-
-
-def without_intercept(
-    const double[:, ::1] hessian not None,  # of the intercept and n weights
-    double[::1] slopes not None,    # IN/OUT: those of the weights
-    double rise,                    # the slope of the intercept
-    bint moves,                     # whether the intercept moves
-):
-    """The Hessian of the weights; with the intercept at its minimum (Schur complement) if it moves."""
-    cdef Py_ssize_t n = hessian.shape[0] - 1, i, j
-    cdef double share = 0.0
-    check_cells(hessian, n + 1, n + 1, "hessian")
-    check_vector("slopes", slopes, n)
-    out = np.empty((n, n))
-    cdef double[:, ::1] of_weights = out
-    with nogil:
-        for i in range(n):
-            if moves:
-                share = hessian[0, i + 1] / hessian[0, 0]
-                slopes[i] -= hessian[0, i + 1] * (rise / hessian[0, 0])
-            for j in range(n):
-                of_weights[i, j] = hessian[i + 1, j + 1] - share * hessian[0, j + 1]
-            # Rounding must not make it singular.
-            of_weights[i, i] += 1e-13 * hessian[i + 1, i + 1]
-    return out
-
-
-def violations(
-    const double[::1] weights not None, const double[::1] slopes not None, double l1, double l2
-):
-    """By how much weights with these u violate the conditions of a minimum; negative: by nothing.
-
-    >>> violations(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), 1.0, 0.0)
-    array([-0.5,  2. ,  0. ])
-    """
-    cdef Py_ssize_t n = weights.shape[0], j
-    cdef double pull
-    check_vector("weights", weights, n)
-    check_vector("slopes", slopes, n)
-    out = np.empty(n)
-    cdef double[::1] found = out
-    for j in range(n):
-        pull = slopes[j] - l2 * weights[j]
-        if weights[j] == 0.0:
-            found[j] = fabs(pull) - l1
-        else:
-            found[j] = fabs(pull - (l1 if weights[j] > 0.0 else -l1))
-    return out
-
-
-def descend(
-    const double[:, ::1] hessian not None,
-    double[::1] weights not None,       # IN/OUT: w
-    double[::1] slopes not None,        # IN/OUT: minus the gradient of the model's smooth part, g
-    double l1,
-    double l2,
-    double accuracy,
-    int most_sweeps,
-):
-    """Minimise the model, with l1 |w|_1 + l2/2 |w|^2 added.
-
-    It ends when a sweep over all weights changes no g_j by more than ``accuracy``.  Coordinate
-    descent finds the zeros, and conjugate gradients settle the other weights with their signs held.
-    A call ends after some millions of numbers; returns the largest change of its last sweep over all
-    weights, and the sweeps.
-    """
-    cdef Py_ssize_t n = weights.shape[0], j, k
-    cdef int64_t n_visited = 0
-    cdef int sweep = 0, rest = 0
-    cdef double own, away, change, old, largest = 0.0
-    cdef bint everywhere = True, flips
-    cdef const double* line
-    cdef const RowLoops* loops = <const RowLoops*> highest_table("row_loops")
-    check_vector("weights", weights, n)
-    check_vector("slopes", slopes, n)
-    check_cells(hessian, n, n, "hessian")
-    if not n:
-        return 0.0, 0
-    cdef double* room = <double*> malloc(5 * n * sizeof(double))
-    if room == NULL:
-        raise MemoryError(f"no memory for {n} weights")
-    with nogil:
-        while sweep < most_sweeps:
-            change, flips = 0.0, False
-            for j in range(n):
-                old = weights[j]
-                if not everywhere and old == 0.0:
-                    continue
-                line = &hessian[j, 0]
-                own = line[j] + l2
-                if not own > 0.0:
-                    continue
-                away = soft(slopes[j] + line[j] * old, l1) / own - old
-                if away == 0.0:
-                    continue
-                change = fmax(change, fabs(away) * own)
-                weights[j] = old + away
-                flips = flips or (old > 0.0) != (weights[j] > 0.0) or (old < 0.0) != (weights[j] < 0.0)
-                loops.full_move(&slopes[0], line, n, away)
-                n_visited += n
-            sweep += 1
-            n_visited += n
-            if everywhere:
-                largest = change
-                if not change > accuracy:
-                    break
-            everywhere = not change > accuracy
-            if not everywhere and not flips and sweep >= rest:
-                n_visited += _settle(
-                    &hessian[0, 0], n, &weights[0], &slopes[0], l1, l2, accuracy, room, loops
-                )
-                everywhere, rest = True, sweep + 2
-            if n_visited > PATIENCE:
-                break
-    free(room)
-    return largest, sweep
-
-
-cdef int64_t _settle(
-    const double* hessian, Py_ssize_t n, double* weights, double* slopes, double l1, double l2,
-    double accuracy, double* room, const RowLoops* loops
-) noexcept nogil:
-    """Conjugate gradients on the nonzeros with their signs held, as far as the first zero."""
-    cdef double* residual = room
-    cdef double* direction = room + n
-    cdef double* image = room + 2 * n
-    cdef double* step = room + 3 * n
-    cdef double* scale = room + 4 * n
-    cdef Py_ssize_t j, first_zero = -1
-    cdef int turn
-    cdef int64_t n_visited = 0
-    cdef double power = 0.0, next_power, bend, length, largest, reach = 1.0
-    memset(room, 0, 4 * n * sizeof(double))
-    for j in range(n):
-        if weights[j] != 0.0:
-            residual[j] = slopes[j] - l2 * weights[j] - (l1 if weights[j] > 0.0 else -l1)
-            scale[j] = 1.0 / (hessian[j * n + j] + l2)
-            direction[j] = scale[j] * residual[j]
-            power += residual[j] * direction[j]
-    for turn in range(MOST_DIRECTIONS):
-        if not power > 0.0:
-            break
-        bend = 0.0
-        for j in range(n):
-            if weights[j] != 0.0:
-                image[j] = loops.full_dot(hessian + j * n, direction, n) + l2 * direction[j]
-                bend += image[j] * direction[j]
-                n_visited += n
-        if not bend > 0.0:
-            break
-        length, next_power = power / bend, 0.0
-        for j in range(n):
-            if weights[j] != 0.0:
-                step[j] += length * direction[j]
-                residual[j] -= length * image[j]
-                next_power += scale[j] * residual[j] * residual[j]
-        for j in range(n):
-            if weights[j] != 0.0:
-                direction[j] = scale[j] * residual[j] + next_power / power * direction[j]
-        largest = 0.0
-        for j in range(n):
-            largest = fmax(largest, fabs(residual[j]))
-        if not largest > 0.1 * accuracy:
-            break
-        power = next_power
-    for j in range(n):
-        # Not by the sign of a product, which may underflow.
-        if weights[j] > 0.0 >= weights[j] + step[j] or weights[j] < 0.0 <= weights[j] + step[j]:
-            if -weights[j] / step[j] < reach:
-                reach, first_zero = -weights[j] / step[j], j
-    for j in range(n):
-        if weights[j] != 0.0:
-            length = reach * step[j] if j != first_zero else -weights[j]
-            weights[j] += length
-            loops.full_move(slopes, hessian + j * n, n, length)
-            n_visited += n
-    return n_visited

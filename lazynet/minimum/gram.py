@@ -19,22 +19,38 @@ Property: a step is the one of the reference (tests/exact/test_newton_steps.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.kernels import model
 from lazynet.kernels.compact import CompactRows
-from lazynet.kernels.gram import Gram, descend, violations, without_intercept
+from lazynet.kernels.gram import Gram
 from lazynet.kernels.objective import weight_sums
 from lazynet.minimum.iterate import Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
-from lazynet.minimum.screening import Compact, largest
+from lazynet.minimum.screening import HEAD, Compact
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
-Features = NDArray[np.int64]
-#: Whether a Gram matrix of some features of a sample pays.
-Pays = Callable[[Features, Compact], bool]
+Features = NDArray[np.int32]
+
+
+class WorkingSet(NamedTuple):
+    """The features that a step may move, heads of the Gram matrix first."""
+
+    features: Features
+    n_heads: int
+    n_weights: int
+    #: sums of frequencies, and the least one
+    of_tails: float
+    of_all: float
+    rarest: float
+
+
+#: Whether a Gram matrix of a working set pays.
+Pays = Callable[[WorkingSet], bool]
 
 # A feature joins the working set if |u_j| exceeds this share of l1, or l1 where the gap is above
 # this share of the objective at zero weights; at most this number join at once.
@@ -73,7 +89,7 @@ def hessian(
     mean: MeanLoss, rows: CompactRows, chosen: Features, n_heads: int, curvatures: Vector
 ) -> Vector:
     """The Hessian of the intercept and the chosen columns of the rows; the first are heads."""
-    gram = Gram(rows, chosen.astype(np.int32), n_heads, mean.fit_intercept)
+    gram = Gram(rows, chosen, n_heads, mean.fit_intercept)
     mean.over_rows(lambda first: gram.add(curvatures, first))
     out = np.empty((len(chosen) + 1, len(chosen) + 1))
     gram.read(out)
@@ -102,57 +118,53 @@ class NewtonSteps:
         #: d'Hd of the last step; 0 before the first one
         self.moved = 0.0
 
-    def working_set(self, here: Iterate) -> Features:
-        """The features that a step may move, heads of the Gram matrix first."""
-        size, active = np.abs(here.correlations), here.weights != 0.0
+    def working_set(self, here: Iterate) -> WorkingSet:
+        """The features that a step may move."""
         # Far from the minimum another step follows, for which features may join.
         join = _JOIN if self.sampled or here.gap <= _FAR * self.at_zero else 1.0
-        chosen = active | (size > join * self.penalty.l1)
-        n_active, n_chosen = int(np.count_nonzero(active)), int(np.count_nonzero(chosen))
-        most = max(_MOST_JOINING, n_active)
-        if n_chosen - n_active > most:
-            joining = (chosen & ~active).nonzero()[0]
-            active[joining[largest(size[joining], most)]] = True
-            chosen = active
-        is_head = chosen & self.compact.is_head
-        tails = (chosen & ~is_head).nonzero()[0]
-        return np.concatenate([is_head.nonzero()[0], tails]) if len(tails) else chosen.nonzero()[0]
+        found = self.above(here, join * self.penalty.l1)
+        joining, most = len(found.features) - found.n_weights, max(_MOST_JOINING, found.n_weights)
+        if joining <= most:
+            return found
+        sizes = np.abs(here.correlations[here.weights == 0.0])
+        # Of equal sizes all join.
+        return self.above(here, np.nextafter(np.partition(sizes, -most)[-most], 0.0))
 
-    def heads(self, chosen: Features) -> int:
-        """How many of the chosen features are heads."""
-        return int(np.count_nonzero(self.compact.is_head[chosen]))
+    def above(self, here: Iterate, least: float) -> WorkingSet:
+        """The features with a weight, or with |u_j| above ``least``."""
+        numbers = here.weights, here.correlations, self.compact.frequencies
+        return WorkingSet(*model.working_set(*numbers, HEAD, least))
 
-    def hessian(self, here: Iterate, chosen: Features) -> Vector:
+    def hessian(self, here: Iterate, chosen: WorkingSet) -> Vector:
         """The Hessian of the intercept and the chosen features."""
         assert self.mean.rows is not None, "a compact mean loss has compact rows"
-        return hessian(self.mean, self.mean.rows, chosen, self.heads(chosen), here.curvatures)
+        rows = self.mean.rows
+        return hessian(self.mean, rows, chosen.features, chosen.n_heads, here.curvatures)
 
     def squares(self, chosen: Features) -> Vector:
         """The diagonal of the Hessian where every curvature is 1."""
         return self.compact.squares[chosen]
 
-    def model_minimum(self, here: Iterate, chosen: Features) -> tuple[Vector, float, float]:
+    def model_minimum(self, here: Iterate, chosen: WorkingSet) -> tuple[Vector, float, float]:
         """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
-        mean, penalty = self.mean, self.penalty
-        H = self.hessian(here, chosen)
-        old, slopes = here.weights[chosen], here.correlations[chosen]
+        mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
+        H, features = self.hessian(here, chosen), chosen.features
         own = H.diagonal()[1:]
         largest = mean.loss.curvature or 1.0
         if self.damping or here.bend < _FLAT * largest or not own.all():
             # The curvature may vanish where the loss is a line.
-            steepest = largest * self.squares(chosen)
+            steepest = largest * self.squares(features)
             own = np.maximum(own, _LEAST_CURVATURE * steepest) + self.damping * steepest
             np.fill_diagonal(H[1:, 1:], own)
             H[0, 0] += self.damping * largest
         bend, border = float(H[0, 0]), H[0, 1:]
         moves = mean.fit_intercept and bend > 0.0
-        H = without_intercept(H, slopes, here.rise, moves)
+        numbers = here.weights, here.correlations, here.rise
+        H, old, slopes = model.of_weights(H, features, *numbers, moves)
         accuracy = self._accuracy(old, slopes)
         new, before, swept, met = old.copy(), slopes.copy(), 0, np.inf
         while met > accuracy and swept < _MOST_SWEEPS:
-            met, sweeps = descend(
-                H, new, slopes, penalty.l1, penalty.l2, accuracy, _MOST_SWEEPS - swept
-            )
+            met, sweeps = model.descend(H, new, slopes, l1, l2, accuracy, _MOST_SWEEPS - swept)
             swept += sweeps
         change = new - old
         moved = float(change @ (before - slopes))
@@ -163,22 +175,23 @@ class NewtonSteps:
         if not self.target > 0.0:
             least = _SAMPLED * self.penalty.l1 if self.sampled else 0.0
             return max(least, _LEAST_ACCURACY)
-        violation = violations(weights, slopes, self.penalty.l1, self.penalty.l2)
-        wanted = _SHARE_OF_TARGET * self.target / max(weight_sums(weights)[0], 1e-3)
-        return max(wanted, _SHARE_OF_VIOLATION * float(violation.max(initial=0.0)))
+        penalty = self.penalty.l1, self.penalty.l2
+        violation, size = model.largest_violation(weights, slopes, *penalty)
+        wanted = _SHARE_OF_TARGET * self.target / max(size, 1e-3)
+        return max(wanted, _SHARE_OF_VIOLATION * violation)
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""
         return at(self.mean, self.penalty, weights, intercept)
 
-    def move(self, here: Iterate, chosen: Features) -> tuple[Iterate, float | None, float]:
+    def move(self, here: Iterate, chosen: WorkingSet) -> tuple[Iterate, float | None, float]:
         """One Newton step of the chosen features: the next iterate, the change of b, and d'Hd.
 
         The change of b is None if the step is shortened.
         """
         new, db, moved = self.model_minimum(here, chosen)
         weights = here.weights.copy()
-        weights[chosen] = new
+        weights[chosen.features] = new
         there = self.evaluate(weights, here.intercept + db)
         if there.objective <= here.objective + _ROUNDING * abs(here.objective):
             self.damping = 0.1 * self.damping if self.damping > _LEAST_DAMPING else 0.0
@@ -201,7 +214,7 @@ class NewtonSteps:
                 best = there
         return best
 
-    def step(self, here: Iterate, chosen: Features) -> Iterate:
+    def step(self, here: Iterate, chosen: WorkingSet) -> Iterate:
         """The iterate after one step, with a gap: by the duals of the model if these promise it."""
         mean = self.mean
         there, db, self.moved = self.move(here, chosen)
@@ -212,10 +225,14 @@ class NewtonSteps:
             gap = here.gap + there.objective - here.objective
             u = here.proof_correlations
             there = there.changed(gap=gap, proof=here.proof, proof_correlations=u)
+        if len(there.correlations):
+            # Its own duals cost nothing.
+            there = proved(mean, self.penalty, there)
+            if there.gap <= self.target:
+                return there
         if db is not None and self.target > 0.0:
-            moved = there.margins - here.margins + db
-            duals = here.duals - mean.per_row(here.curvatures) * moved
-            duals = mean.loss.into_domain(duals, mean.y)
+            moves = there.margins - here.margins
+            duals = mean.duals_of_model(here.duals, here.curvatures, moves, db)
             # What the bound loses against that of the own duals, by the loss alone.
             value = there.objective - self.penalty.of_sums(*weight_sums(there.weights))
             inner = mean.inner(duals, there.margins + there.intercept)
@@ -245,23 +262,22 @@ def _sample_size(n_rows: int, share: float) -> int:
     return max(LEAST_SAMPLE, int(share * n_rows))
 
 
-def rows_of_hessian(steps: NewtonSteps, here: Iterate, chosen: Features, sampled: bool) -> int:
+def rows_of_hessian(steps: NewtonSteps, here: Iterate, chosen: WorkingSet, sampled: bool) -> int:
     """How many rows a Hessian is computed from: fewer than all if another step will follow anyway.
 
     ``sampled``: ``here`` is the minimum of a sample.
     """
-    n_rows, frequencies = steps.mean.n_rows, steps.compact.frequencies
-    of_chosen = frequencies[chosen]
+    n_rows, n_features = steps.mean.n_rows, len(chosen.features)
     if sampled:
         weights_per_row = np.count_nonzero(here.weights) / _sample_size(n_rows, _SHARE)
         follows = bool(weights_per_row**2 * steps.at_zero > _LARGEST_ERROR * steps.target)
-        pays = bool(of_chosen.sum() >= _SHARE_OF_X * frequencies.sum())
+        pays = bool(chosen.of_all >= _SHARE_OF_X * steps.compact.of_all)
         n = _sample_size(n_rows, _SHARE_OF_ROWS)
     else:
         follows = not here.weights.any() or steps.moved > _FAR_STEP * steps.at_zero
-        pays = n_rows * len(chosen) ** 2 > _MANY_PRODUCTS
-        n = max(int(_SHARE_OF_ROWS * n_rows), _ROWS_PER_FEATURE * len(chosen))
-    return n if follows and pays and of_chosen.min() * n >= _LEAST_ROWS else n_rows
+        pays = n_rows * n_features**2 > _MANY_PRODUCTS
+        n = max(int(_SHARE_OF_ROWS * n_rows), _ROWS_PER_FEATURE * n_features)
+    return n if follows and pays and chosen.rarest * n >= _LEAST_ROWS else n_rows
 
 
 def subsampled(here: Iterate, n: int) -> Iterate:
@@ -297,11 +313,12 @@ def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vect
     inner = NewtonSteps(sample, penalty, 0.0, steps.at_zero, sampled=True)
     now = at(sample.mean, penalty, here.weights[sample.features], here.intercept)
     for number in range(_MOST_SAMPLED):
-        now = now.changed(correlations=sample.mean.correlations(now.duals))
-        features = inner.working_set(now)
-        if number and not pays(features, sample):
+        if not len(now.correlations):
+            now = now.changed(correlations=sample.mean.correlations(now.duals))
+        working_set = inner.working_set(now)
+        if number and not pays(working_set):
             break
-        now, _, moved = inner.move(now, features)
+        now, _, moved = inner.move(now, working_set)
         # The minimum of a sample is off by about this, because it is a sample.
         chance = np.count_nonzero(now.weights) / n
         if moved <= max(_NEAR * steps.at_zero, chance):

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from lazynet.kernels.objective import weight_sums
 from lazynet.kernels.slopes import derivatives
-from lazynet.minimum.objective import MeanLoss, RowSums
+from lazynet.kernels.sums import excess
+from lazynet.minimum.objective import Expansion, MeanLoss, RowSums
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -43,6 +44,8 @@ class Iterate:
     gap: float = np.inf
     #: u of the duals; empty: it is not known
     correlations: Vector = field(default_factory=lambda: UNKNOWN)
+    #: of the conjugates of the duals; None: it is not known
+    conjugates: Expansion | None = None
     #: the duals that prove the gap, and their u
     proof: Vector = field(default_factory=lambda: UNKNOWN)
     proof_correlations: Vector = field(default_factory=lambda: UNKNOWN)
@@ -74,6 +77,11 @@ class Iterate:
 
 def at(mean: MeanLoss, penalty: ElasticNet, weights: Vector, intercept: float) -> Iterate:
     """The iterate of these weights; with an intercept, the best one near ``intercept``."""
+    if mean.rows is not None and not mean.fit_intercept and mean.loss.curvature is not None:
+        loss, bend, conjugates, (margins, duals, curvatures), u = mean.one_pass(weights)
+        objective = loss + penalty.of_sums(*weight_sums(weights))
+        numbers = margins, duals, 0.0, curvatures, bend, objective
+        return Iterate(weights, 0.0, *numbers, correlations=u, conjugates=conjugates)
     margins = mean.margins(weights)
     return of_margins(mean, penalty, weights, margins, intercept)
 
@@ -109,25 +117,21 @@ def of_margins(
 
 
 def _dual(
-    mean: MeanLoss, penalty: ElasticNet, duals: Vector, u: Vector, conjugate: float | None
+    mean: MeanLoss, penalty: ElasticNet, duals: Vector, u: Vector, conjugates: Expansion | None
 ) -> float:
-    """The dual objective of these duals, in plain arithmetic.
-
-    ``conjugate`` is (1/n) sum s_i l*(-a_i), if it is known.
-    """
+    """About the dual objective of these duals, in plain arithmetic."""
     l1, l2 = penalty.l1, penalty.l2
-    largest = max(float(u.max(initial=0.0)), -float(u.min(initial=0.0)))
+    largest, over, _ = excess(u[:, None], 1.0, l1, 0.0)
     within = min(1.0, l1 / largest) if largest > 0.0 else 1.0
-    if l2 == 0.0 and _CLOSE < within < 1.0:
+    if conjugates is not None:
+        whole, best = conjugates.value, -conjugates.at(within)
+    elif l2 == 0.0 and _CLOSE < within < 1.0:
         return -mean.conjugate(duals, within)[0]
-    whole = mean.conjugate(duals)[0] if conjugate is None else conjugate
-    if within == 1.0:
-        return -whole
-    # The conjugate is convex, and 0 at 0.  Far from the minimum the bound by both is enough.
-    best = -(mean.conjugate(duals, within)[0] if within > _CLOSE else within * whole)
-    if l2 > 0.0:
-        best = max(best, -whole - weight_sums(np.maximum(np.abs(u) - l1, 0.0))[1] / (2.0 * l2))
-    return best
+    else:
+        whole = mean.conjugate(duals)[0]
+        # The conjugate is convex, and 0 at 0.  Far from the minimum the bound by both is enough.
+        best = -(mean.conjugate(duals, within)[0] if _CLOSE < within < 1.0 else within * whole)
+    return best if l2 == 0.0 else max(best, -whole - over / (2.0 * l2))
 
 
 def proved(
@@ -141,12 +145,8 @@ def proved(
         mean.balance(duals)
     # At another penalty u is the same.
     known = own and len(here.correlations) > 0
-    u, conjugate = here.correlations if known else mean.correlations(duals), None
-    if own and not mean.fit_intercept and mean.loss.curvature is not None:
-        # l*(-a) = -a p - l(p) at a = -l'(p).
-        conjugate = penalty.of_sums(*weight_sums(here.weights)) - here.objective
-        conjugate -= mean.inner(duals, here.margins)
-    gap = here.objective - _dual(mean, penalty, duals, u, conjugate)
+    u = here.correlations if known else mean.correlations(duals)
+    gap = here.objective - _dual(mean, penalty, duals, u, here.conjugates if own else None)
     fields: dict[str, Any] = {"correlations": u} if own else {}
     if not len(here.proof) or gap < here.gap:
         fields |= {"gap": gap, "proof": duals, "proof_correlations": u}

@@ -118,6 +118,12 @@ def _proceed(_: EpochOfSearch) -> None:
     """No function follows the search."""
 
 
+def _are_far(y: Vector, centre: float) -> bool:
+    """Whether targets are much further from 0 than from their centre."""
+    away = np.abs(y - centre).max(initial=0.0)
+    return bool(away < _FAR * np.abs(y).max(initial=0.0))
+
+
 class Minimiser:
     """Finds minima of one problem for one penalty after another, each from where the last ended.
 
@@ -141,18 +147,11 @@ class Minimiser:
         #: the least objective of zero weights
         self.at_zero, self._rounding_at_zero, self.intercept = mean.at_zero()
         self.intercept_at_zero = self.intercept
-        if not np.isfinite(mean.longest):
-            raise ValueError(
-                "X has rows whose squared norm is not a finite number; scale the features to "
-                "comparable sizes"
-            )
         if not np.isfinite(self.at_zero):
             raise ValueError("y is so large that the loss of zero weights overflows; scale y")
-        away, largest = np.abs(y - self.intercept).max(initial=0.0), np.abs(y).max(initial=0.0)
         #: whether the targets are much further from 0 than from each other
-        self.far_targets = bool(fit_intercept and not mean.loss.margin and away < _FAR * largest)
+        self.far_targets = fit_intercept and not mean.loss.margin and _are_far(y, self.intercept)
         self.weights = np.zeros(mean.n_columns)
-        self.duals = mean.balanced_slopes(np.zeros(mean.n_rows), self.intercept)
         # The rows of the last search, the least l1 for which they are right, and where it ended.
         self._compact: Compact | None = None
         self._least_l1 = np.inf
@@ -165,10 +164,14 @@ class Minimiser:
         return bounds_of_features(self.mean)
 
     @cached_property
+    def duals_at_zero(self) -> Vector:
+        """The duals of zero weights."""
+        return self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept_at_zero)
+
+    @cached_property
     def largest_l1(self) -> float:
         """An l1 at which every weight is 0; for a smooth loss the least such l1."""
-        duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept_at_zero)
-        largest = float(np.abs(self.mean.correlations(duals)).max(initial=0.0))
+        largest = float(np.abs(self.mean.correlations(self.duals_at_zero)).max(initial=0.0))
         if not np.isfinite(largest):
             raise FloatingPointError(
                 "the slopes at zero weights overflowed: no l1 is large enough. Scale the features "
@@ -213,6 +216,11 @@ class Minimiser:
             loss = mean.value(ended.margins, ended.intercept)[0]
             objective = loss + penalty.of_sums(*weight_sums(ended.weights))
             start = ended.changed(objective=objective, proof=UNKNOWN)
+        if not np.isfinite(mean.longest):
+            raise ValueError(
+                "X has rows whose squared norm is not a finite number; scale the features to "
+                "comparable sizes"
+            )
         start = proved(mean, penalty, start)
         if self._known_duals is not None:
             known = proved(mean, penalty, start.changed(proof=UNKNOWN), self._known_duals.copy())
@@ -286,11 +294,10 @@ class Minimiser:
         now, result = best
         self._ended = now
         self.weights, self.intercept = self._expand(now.weights), now.intercept
-        self.duals = now.proof
         return Minimum(
             self.weights,
             now.intercept,
-            self.duals,
+            now.proof,
             result.objective,
             result.dual_objective,
             result.gap,
@@ -310,7 +317,7 @@ class Minimiser:
     def _certificate(self, penalty: ElasticNet, at: Iterate, target: float) -> Certificate:
         """The certificate of an iterate: right to the last digit if rounding matters."""
         assert self._compact is not None, "a search has begun"
-        weights, sums, duals = self._expand(at.weights), at.sums(self.mean), at.proof
+        weights, sums, duals = self._expand(at.weights), at.sums(self._compact.mean), at.proof
         if sums is not None:
             mean = self._compact.mean
             result = certify(mean, penalty, at.weights, at.intercept, duals, sums)
@@ -338,12 +345,13 @@ def follow(
 
 
 def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:
-    """The minimum where every weight is 0: that with which a minimiser begins.
+    """The minimum where every weight is 0.
 
     A search would find it within tol only, with a few weights that are not 0.
     """
-    start = minimiser.weights, minimiser.intercept, minimiser.duals.copy()
-    certificate = certify(minimiser.mean, penalty, *start)
+    mean, duals = minimiser.mean, minimiser.duals_at_zero.copy()
+    start = np.zeros(mean.n_columns), minimiser.intercept_at_zero, duals
+    certificate = certify(mean, penalty, *start)
     return Minimum(
         *start,
         objective=certificate.objective,

@@ -27,12 +27,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data.weights import total_of
 from lazynet.engines.base import take_until_done
+from lazynet.kernels import slopes
 from lazynet.kernels import sums as sums_of_rows
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
@@ -49,6 +51,8 @@ RAISE_PENALTY = "Raise l1 or l2"
 _REACH = 64.0
 # How near to a jump of the slope a prediction counts as at the jump, relative to its size.
 _NEAR = 1e-9
+# The scale of the duals from which on their conjugates are computed with more than a bound.
+_CLOSE = 0.8
 # The relative length of the bracket at which the search for an intercept ends.
 _FINE = 1e-15
 
@@ -56,6 +60,22 @@ _FINE = 1e-15
 def importance_of_rows(y: Vector, importances: Vector | None) -> float:
     """sum s_i, the number of rows where all count the same."""
     return float(len(y)) if importances is None else total_of(importances)
+
+
+class Expansion(NamedTuple):
+    """(1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second."""
+
+    value: float
+    first: float
+    second: float
+
+    def at(self, f: float) -> float:
+        """About the value at f <= 1, and not less far from 1."""
+        # The sum is convex in f, and 0 at f = 0.
+        away, bound = 1.0 - f, f * self.value
+        if f < _CLOSE:
+            return bound
+        return min(bound, self.value + away * (self.first + 0.5 * away * self.second))
 
 
 class MeanLoss:
@@ -113,6 +133,45 @@ class MeanLoss:
             )
         return out
 
+    def one_pass(self, weights: Vector) -> tuple[float, float, Expansion, Vector, Vector]:
+        """What one pass over compact rows finds where there is no intercept.
+
+        The mean loss, the sum of the curvatures, (1/n) sum s_i l*(-f a_i) near f = 1; margins,
+        duals and curvatures; and u.
+        """
+        of_rows, totals, u = np.empty((3, self.n_rows)), np.zeros(6), np.zeros(self.n_columns)
+        norms = np.empty(0 if "squared_norms" in vars(self) else self.n_rows)
+        rows, examples, code, epsilon = self.rows, self.examples, self.loss.code, self.loss.epsilon
+        self.over_rows(
+            lambda first: slopes.evaluate(
+                rows,
+                examples,
+                weights,
+                code,
+                epsilon,
+                self.share,
+                *of_rows,
+                norms,
+                u,
+                totals,
+                first,
+            )
+        )
+        if len(norms):
+            self.squared_norms = norms
+        loss, low, bend, *expansion = totals.tolist()
+        return loss + low, bend, Expansion(*expansion), of_rows, u
+
+    def duals_of_model(
+        self, duals: Vector, curvatures: Vector, moves: Vector, shift: float
+    ) -> Vector:
+        """a_i - l''_i (d_i + shift), moved into the domain of the conjugate."""
+        loss, out = self.loss, np.empty(self.n_rows)
+        domain = loss.margin, loss.largest_slope
+        arguments = duals, curvatures, moves, shift, self.share, *domain, out
+        slopes.duals_of_model(self.examples, *arguments)
+        return out
+
     def value(
         self, margins: Vector, intercept: float, sizes: Vector | None = None
     ) -> tuple[float, float]:
@@ -142,13 +201,6 @@ class MeanLoss:
     def weighted(self, numbers: Vector) -> Vector:
         """s_i / n times a number of each row."""
         return numbers * self.counts
-
-    def per_row(self, numbers: Vector) -> Vector:
-        """A number of each row divided by s_i / n; 0 where s_i is 0."""
-        if self.importances is None:
-            return numbers / self.share
-        counts, out = self.counts, np.zeros(self.n_rows)
-        return np.divide(numbers, counts, out=out, where=np.greater(counts, 0.0))
 
     def inner(self, duals: Vector, predictions: Vector) -> float:
         """(1/n) sum s_i a_i p_i, in plain arithmetic."""

@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 _SURE = 1.0 - 1e-9
 # Of so few features all are kept.
 _FEW = 1024
-# Features that occur in this share of the rows are heads.
+#: Features that occur in this share of the rows are heads of a Gram matrix (kernels/gram.pyx).
 HEAD = 0.15
 #: The minimum of a sample with a smaller share of sum s_i may be far from that of all rows.
 LEAST_WEIGHT = 0.01
@@ -40,9 +40,9 @@ class Compact:
     frequencies: Vector
 
     @cached_property
-    def is_head(self) -> NDArray[np.bool_]:
-        """Whether a feature is a head of a Gram matrix (kernels/gram.pyx)."""
-        return self.frequencies > HEAD
+    def of_all(self) -> float:
+        """The sum of the frequencies, about the number of values of a row."""
+        return float(self.frequencies.sum())
 
     @cached_property
     def squares(self) -> Vector:
@@ -147,5 +147,4 @@ def compact(mean: MeanLoss, bounds: tuple[Vector, Vector] | None, l1: float) -> 
         examples, mean.y, mean.importances, mean.loss, fit_intercept=mean.fit_intercept,
         total=1.0 / mean.share, rows=rows,
     )  # fmt: skip
-    reduced.squared_norms, reduced.row_norms = mean.squared_norms, mean.row_norms
     return Compact(reduced, features, frequencies)

@@ -19,15 +19,15 @@ from lazynet.minimum.columns import Columns, Multipliers
 from lazynet.minimum.dual import Ascent
 from lazynet.minimum.gram import (
     LEAST_SAMPLE,
-    Features,
     NewtonSteps,
+    WorkingSet,
     rows_of_hessian,
     start_on_sample,
     subsampled,
 )
 from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import MeanLoss
-from lazynet.minimum.screening import Compact, largest
+from lazynet.minimum.screening import Compact
 from lazynet.penalties import ElasticNet
 
 #: The methods by name.
@@ -94,32 +94,34 @@ class Search:
         if max_iter < _EPOCHS_OF_ASCENT:
             self.ascents_left = 0
 
-    def pays(self, features: Features, compact: Compact | None = None) -> bool:
-        """Whether a Gram matrix of these features pays; ``compact`` has them if not all rows do."""
+    def pays(self, chosen: WorkingSet) -> bool:
+        """Whether a Gram matrix of these features pays."""
         if self.many:
             return True
-        compact = compact or self.compact
-        tails = compact.frequencies[features[~compact.is_head[features]]]
-        n_heads, n_tails = len(features) - len(tails), float(tails.sum())
+        n, n_heads, n_tails = len(chosen.features), chosen.n_heads, chosen.of_tails
         gram = _HEADS * n_heads**2 + _MIXED * n_heads * n_tails + _TAILS * n_tails * (n_tails + 1)
         columns = _VISITS * (_HEAD_VISIT * n_heads + _TAIL_VISIT * n_tails)
         saved = self.compact.mean.n_rows * (columns - gram)
-        return _SWEEPS * _PRODUCT * len(features) ** 2 <= saved
+        return _SWEEPS * _PRODUCT * n**2 <= saved
 
-    def _likely(self, zero: Iterate) -> Features:
+    def _likely(self, zero: Iterate) -> WorkingSet:
         """About the features that will have a weight, from u at zero weights."""
-        size = np.abs(zero.correlations)
-        n = int(_REMAIN * np.count_nonzero(size > self.penalty.l1))
-        return largest(size, n)
+        sizes = np.abs(zero.correlations)
+        sizes = sizes[sizes > self.penalty.l1]
+        n = int(_REMAIN * len(sizes))
+        least = np.nextafter(np.partition(sizes, -n)[-n], 0.0) if n else np.inf
+        return self.gram.above(zero, least)
 
     def _ascent_pays(self, last: Iterate) -> bool:
         """Whether dual ascent is faster: most of X lies in columns of weights, or soon will."""
         l1, l2, frequencies = self.penalty.l1, self.penalty.l2, self.compact.frequencies
-        whole = max(float(frequencies.sum()), 1e-300)
+        whole = max(self.compact.of_all, 1e-300)
         if l1 == 0.0:
             return True
-        curvature = self.mean.loss.curvature or 0.0
-        if curvature * self.mean.longest**2 * self.mean.share > _STEEPEST * l2:
+        mean, curvature = self.compact.mean, self.compact.mean.loss.curvature
+        if curvature is not None and (
+            l2 == 0.0 or curvature * mean.longest**2 * mean.share > _STEEPEST * l2
+        ):
             return False
         if frequencies[last.weights != 0.0].sum() > _DENSE * whole:
             return True
@@ -138,10 +140,10 @@ class Search:
             if cold and self.compact.mean.n_rows >= 2 * LEAST_SAMPLE:
                 mean, begin = self.compact.mean, start_on_sample(self.gram, last, self.pays)
                 start = proved(mean, self.penalty, at(mean, self.penalty, *begin))
-            features = self.gram.working_set(start)
-            if self.pays(features):
-                n = rows_of_hessian(self.gram, start, features, sampled=start is not last)
-                return self.gram.step(subsampled(start, n), features)
+            chosen = self.gram.working_set(start)
+            if self.pays(chosen):
+                n = rows_of_hessian(self.gram, start, chosen, sampled=start is not last)
+                return self.gram.step(subsampled(start, n), chosen)
         goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):
             self.ascents_left -= 1

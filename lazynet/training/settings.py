@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -84,10 +85,10 @@ def new_generator(random_state: int | np.random.RandomState | None) -> np.random
 
 
 def new_seeds(random_state: int | np.random.RandomState | None, *shape: int) -> NDArray[np.int64]:
-    """Random numbers from the given generator, or from a new one with this seed."""
+    """Different seeds that follow from the given one, or random numbers from the generator."""
     if isinstance(random_state, int):
-        # A RandomState takes a tenth of the time of a small certified fit.
-        return np.random.default_rng(random_state).integers(2**31, size=shape)
+        # A new generator would take a tenth of the time of a small certified fit.
+        return (1_000_003 * random_state + np.arange(math.prod(shape)).reshape(shape)) % 2**31
     source = np.random if random_state is None else random_state
     return source.randint(2**31, size=shape)
 

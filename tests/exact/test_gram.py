@@ -8,7 +8,14 @@ from scipy import sparse
 from support.matrices import compact_rows
 
 from lazynet.kernels import sums
-from lazynet.kernels.gram import Gram, descend, violations, without_intercept
+from lazynet.kernels.gram import Gram
+from lazynet.kernels.model import (
+    descend,
+    largest_violation,
+    of_weights,
+    violations,
+    working_set,
+)
 
 #: The roundoff of floats, in which the products with heads are kept, and of doubles.
 FLOAT, DOUBLE = 2.0**-24, 2.0**-53
@@ -81,16 +88,37 @@ def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, dependent):
 def test_the_intercept_leaves_and_violations_are_those_of_the_conditions(seed, n, moves):
     """The model at its best intercept; u of a zero within l1, of another weight at its sign."""
     random = np.random.default_rng(seed)
-    rows = random.standard_normal((3 * n + 5, n + 1))
-    H, slopes, rise = rows.T @ rows, random.standard_normal(n), random.standard_normal()
-    left, share = slopes.copy(), H[0, 1:] / H[0, 0] if moves else np.zeros(n)
-    reduced = without_intercept(H, left, rise, moves)
+    rows, d = random.standard_normal((3 * n + 5, n + 1)), 2 * n + 1
+    H, rise = rows.T @ rows, random.standard_normal()
+    slopes, w = random.standard_normal(d), random.standard_normal(d) * (random.random(d) < 0.5)
+    features = random.permutation(d)[:n].astype(np.int32)
+    share = H[0, 1:] / H[0, 0] if moves else np.zeros(n)
+    reduced, weights, left = of_weights(H, features, w, slopes, rise, moves)
+    np.testing.assert_array_equal(weights, w[features])
     np.testing.assert_allclose(reduced, H[1:, 1:] - np.outer(share, H[0, 1:]), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(left, slopes - share * rise, rtol=1e-12, atol=1e-12)
-    w, l1, l2 = random.standard_normal(n) * (random.random(n) < 0.5), 0.5, 0.1
-    pull = slopes - l2 * w
-    wrong = np.where(w, abs(pull - l1 * np.sign(w)), abs(pull) - l1)
-    np.testing.assert_allclose(violations(w, slopes, l1, l2), wrong, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(left, slopes[features] - share * rise, rtol=1e-12, atol=1e-12)
+    pull = slopes - 0.1 * w
+    wrong = np.where(w, abs(pull - 0.5 * np.sign(w)), abs(pull) - 0.5)
+    np.testing.assert_allclose(violations(w, slopes, 0.5, 0.1), wrong, rtol=1e-12, atol=1e-15)
+    largest = max(wrong.max(), 0.0), abs(w).sum()
+    assert largest_violation(w, slopes, 0.5, 0.1) == pytest.approx(largest, rel=1e-12)
+
+
+@given(st.integers(0, 2**20), st.integers(0, 9))
+def test_a_working_set_has_heads_first(seed, n):
+    """The features with a weight or a large slope, each once, and sums of their frequencies."""
+    random = np.random.default_rng(seed)
+    w, slopes = random.standard_normal((2, n)) * (random.random((2, n)) < 0.5)
+    frequencies = random.random(n)
+    wanted = np.flatnonzero((w != 0.0) | (abs(slopes) > 0.5))
+    features, n_heads, *numbers = working_set(w, slopes, frequencies, 0.3, 0.5)
+    is_head = frequencies[features] > 0.3
+    assert sorted(features.tolist()) == wanted.tolist()
+    assert is_head.tolist() == [True] * n_heads + [False] * (len(wanted) - n_heads)
+    of_chosen = frequencies[wanted]
+    tails = of_chosen[of_chosen <= 0.3].sum()
+    wanted = np.count_nonzero(w), tails, of_chosen.sum(), of_chosen.min(initial=np.inf)
+    assert numbers == pytest.approx(list(wanted), rel=1e-12)
 
 
 def test_arrays_of_the_wrong_size_are_refused():
