@@ -169,7 +169,9 @@ def duals_of_model(
     Examples examples,                  # their targets and importances
     const double[::1] duals not None,   # a_i at margins m_i
     const double[::1] curvatures not None,  # share s_i l''(m_i + b)
-    const double[::1] moves not None,   # of the margins
+    const double[::1] margins not None,
+    const double[::1] next_margins not None,
+    double intercept,                   # at the next margins
     double shift,                       # of the intercept
     double share,
     bint by_target,
@@ -178,22 +180,24 @@ def duals_of_model(
 ):
     """The duals a_i - l''(m_i + b) (d_i + shift) of a model, moved into their domain.
 
-    These are at most ``most`` in size; ``by_target``: y_i a_i is from 0 to ``most``.
+    These are at most ``most`` in size; ``by_target``: y_i a_i is from 0 to ``most``.  Returns
+    share sum s_i a_i p_i, with the next predictions p_i.
     """
     cdef Py_ssize_t row, n_rows = examples.csr.n_rows
-    cdef double importance, side, a
+    cdef double importance, side, a, inner = 0.0
     if examples.targets == NULL and n_rows:
         raise ValueError("examples must have targets")
     check_vector("duals", duals, n_rows)
     check_vector("curvatures", curvatures, n_rows)
-    check_vector("moves", moves, n_rows)
+    check_vector("margins", margins, n_rows)
+    check_vector("next_margins", next_margins, n_rows)
     check_vector("out", out, n_rows)
     with nogil:
         for row in range(n_rows):
             importance = share * importance_of(examples, row)
             a = duals[row]
             if importance > 0.0:
-                a -= curvatures[row] / importance * (moves[row] + shift)
+                a -= curvatures[row] / importance * (next_margins[row] - margins[row] + shift)
             side = examples.targets[row] if by_target else 1.0
             a *= side
             a = most if a > most else a
@@ -202,3 +206,5 @@ def duals_of_model(
             else:
                 a = -most if a < -most else a
             out[row] = side * a
+            inner += importance * out[row] * (next_margins[row] + intercept)
+    return inner

@@ -76,8 +76,8 @@ _LARGEST_ERROR, _SHARE_OF_X = 1.5, 0.5
 _FAR_STEP, _MANY_PRODUCTS, _ROWS_PER_FEATURE = 0.1, 2.5e7, 2
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
-# sample, than this share of l1.
-_SHARE_OF_TARGET, _SHARE_OF_VIOLATION, _SAMPLED = 0.1, 1e-3, 0.03
+# sample, than a share of l1 or of the violation at the beginning.
+_SHARE_OF_TARGET, _SHARE_OF_VIOLATION, _SAMPLED, _SHARE_SAMPLED = 0.1, 1e-3, 0.03, 1e-2
 _LEAST_ACCURACY, _MOST_SWEEPS = 1e-15, 100
 # The curvature of a feature is at least this share of that at the steepest point of the loss.  The
 # bound is computed where the mean curvature is below the second share of the largest one.
@@ -172,11 +172,12 @@ class NewtonSteps:
 
     def _accuracy(self, weights: Vector, slopes: Vector) -> float:
         """How exactly the model is minimised."""
-        if not self.target > 0.0:
-            least = _SAMPLED * self.penalty.l1 if self.sampled else 0.0
-            return max(least, _LEAST_ACCURACY)
+        if not (self.sampled or self.target > 0.0):
+            return _LEAST_ACCURACY
         penalty = self.penalty.l1, self.penalty.l2
         violation, size = model.largest_violation(weights, slopes, *penalty)
+        if self.sampled:
+            return max(_SAMPLED * self.penalty.l1, _SHARE_SAMPLED * violation)
         wanted = _SHARE_OF_TARGET * self.target / max(size, 1e-3)
         return max(wanted, _SHARE_OF_VIOLATION * violation)
 
@@ -231,11 +232,12 @@ class NewtonSteps:
             if there.gap <= self.target:
                 return there
         if db is not None and self.target > 0.0:
-            moves = there.margins - here.margins
-            duals = mean.duals_of_model(here.duals, here.curvatures, moves, db)
+            margins = here.margins, there.margins
+            duals, inner = mean.duals_of_model(
+                here.duals, here.curvatures, *margins, there.intercept, db
+            )
             # What the bound loses against that of the own duals, by the loss alone.
             value = there.objective - self.penalty.of_sums(*weight_sums(there.weights))
-            inner = mean.inner(duals, there.margins + there.intercept)
             if value + mean.conjugate(duals)[0] + inner <= self.target:
                 there = proved(mean, self.penalty, there, duals)
                 if there.gap <= self.target:

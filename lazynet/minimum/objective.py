@@ -163,14 +163,17 @@ class MeanLoss:
         return loss + low, bend, Expansion(*expansion), of_rows, u
 
     def duals_of_model(
-        self, duals: Vector, curvatures: Vector, moves: Vector, shift: float
-    ) -> Vector:
-        """a_i - l''_i (d_i + shift), moved into the domain of the conjugate."""
+        self, duals: Vector, curvatures: Vector, margins: Vector, following: Vector, b: float,
+        shift: float,
+    ) -> tuple[Vector, float]:  # fmt: skip
+        """a_i - l''_i (d_i + shift), in the domain of the conjugate; and (1/n) sum s_i a_i p_i.
+
+        d_i are the moves to the ``following`` margins, whose predictions p_i have the intercept b.
+        """
         loss, out = self.loss, np.empty(self.n_rows)
-        domain = loss.margin, loss.largest_slope
-        arguments = duals, curvatures, moves, shift, self.share, *domain, out
-        slopes.duals_of_model(self.examples, *arguments)
-        return out
+        numbers = duals, curvatures, margins, following, b, shift, self.share
+        inner = slopes.duals_of_model(self.examples, *numbers, loss.margin, loss.largest_slope, out)
+        return out, inner
 
     def value(
         self, margins: Vector, intercept: float, sizes: Vector | None = None

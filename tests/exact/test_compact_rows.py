@@ -95,6 +95,12 @@ def mean_of(X, y, importances, loss):
     return MeanLoss(examples, y, importances, loss, fit_intercept=True)
 
 
+def into_domain(mean, duals):
+    """The duals of a model that is not curved."""
+    nothing = np.zeros((3, mean.n_rows))
+    return mean.duals_of_model(duals, *nothing, 0.0, 0.0)[0]
+
+
 @EVERY_LOSS
 @pytest.mark.parametrize("weighted", [False, True])
 def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted, monkeypatch):
@@ -111,10 +117,10 @@ def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted, monkeypa
         assert np.isinf(bounds[(abs(dense) > 0.0).any(axis=0) & (sizes > 0.0)]).all()
         return
     for spread in (0.1, 1.0, 10.0):
-        duals = loss.into_domain(spread * random.standard_normal(60), y)
+        duals = into_domain(mean, spread * random.standard_normal(60))
         assert (abs(mean.correlations(duals)) <= bounds * (1.0 + 1e-13)).all()
     for column in range(5):
-        ends = [loss.into_domain(1e9 * s * np.sign(dense[:, column]), y) for s in (-1.0, 1.0)]
+        ends = [into_domain(mean, 1e9 * s * np.sign(dense[:, column])) for s in (-1.0, 1.0)]
         reached = max(abs(mean.correlations(duals)[column]) for duals in ends)
         np.testing.assert_allclose(reached, bounds[column], rtol=1e-12)
     l1 = float(np.median(bounds))
@@ -247,9 +253,54 @@ def test_the_nearest_duals_in_the_domain(loss, seed):
             [float(reference.conjugate(loss.name, a, t, loss.epsilon)) for a, t in each]
         )
 
-    inside = loss.into_domain(duals, y)
+    importances = random.choice([0.5, 2.0], 9)
+    mean = mean_of(sparse.csr_matrix((9, 1)), y, importances, loss)
+    inside = into_domain(mean, duals)
     assert finite(inside).all()
     moved = inside != duals
     np.testing.assert_array_equal(moved, ~finite(duals))
     between = inside + 1e-9 * (duals - inside)
     assert not finite(between)[moved].any()
+    # The model is curved: its duals change with the predictions.
+    shares, h = importances / importances.sum(), random.random(9)
+    before, after, shift, b = *random.standard_normal((2, 9)), *random.standard_normal(2)
+    found, inner = mean.duals_of_model(duals, shares * h, before, after, b, shift)
+    wanted = into_domain(mean, duals - h * (after - before + shift))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    assert inner == pytest.approx(float(np.sum(shares * wanted * (after + b))), abs=1e-12)
+
+
+@EVERY_LOSS
+@given(SEEDS, st.sampled_from([1, 40, 300]), st.booleans(), st.booleans())
+def test_one_pass_finds_what_two_find(loss, seed, d, full, at_zero):
+    """Margins, derivatives, u, norms, and the sum of conjugates near the duals."""
+    if loss.curvature is None:
+        return
+    random, n = np.random.default_rng(seed), 300
+    X = sparse.random(n, d, density=1.0 if full else 0.2, format="csr", random_state=seed)
+    y = random.choice([-1.0, 1.0], n) if loss.margin else random.standard_normal(n)
+    importances, weights = random.choice([0.0, 1.0, 2.5], n), random.standard_normal(d)
+    examples = as_examples(X, y, importances)
+    rows, weights = compact_rows(X), np.zeros(d) if at_zero else weights
+    mean = MeanLoss(examples, y, importances, loss, fit_intercept=False, rows=rows)
+    value, bend, conjugates, (margins, duals, curvatures), u = mean.one_pass(weights)
+    dense, close = X.toarray(), dict(rtol=1e-12, atol=1e-13)
+    (total, _, _, bends), (a, slopes, h) = found_derivatives(
+        loss, dense @ weights, y, importances, 0.0, mean.share
+    )
+    np.testing.assert_allclose(mean.squared_norms, (dense**2).sum(axis=1), **close)
+    np.testing.assert_allclose(margins, dense @ weights, **close)
+    np.testing.assert_allclose(duals, a, **close)
+    np.testing.assert_allclose(curvatures, h, **close)
+    np.testing.assert_allclose(u, slopes @ dense, **close)
+    np.testing.assert_allclose([value, bend], [total, bends], **close)
+    assert conjugates.value == pytest.approx(mean.conjugate(duals)[0], abs=1e-12)
+    assert conjugates.first == pytest.approx(float(slopes @ margins), abs=1e-12)
+    bent = h > 0.0
+    assert conjugates.second == pytest.approx((slopes[bent] ** 2 / h[bent]).sum(), rel=1e-9)
+    # Near 1 the sum is about its expansion; elsewhere it is at most a share of the sum at 1.
+    assert conjugates.at(1.0) == conjugates.value
+    assert mean.conjugate(duals, 0.5)[0] <= conjugates.at(0.5) + 1e-12
+    if bent.all():
+        near = mean.conjugate(duals, 1.0 - 1e-4)[0]
+        assert conjugates.at(1.0 - 1e-4) == pytest.approx(near, abs=1e-8)

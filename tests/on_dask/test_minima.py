@@ -16,6 +16,7 @@ from lazynet.dask import newton, sums
 from lazynet.data.arrays import as_examples
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Columns
+from lazynet.estimators import certified
 from lazynet.losses import get_loss
 from lazynet.minimum.gram import LEAST_SAMPLE, sampled_rows
 from lazynet.minimum.objective import MeanLoss, certify
@@ -217,8 +218,9 @@ def test_a_warm_start(client, standardize):
         model.fit(delayed_parts(parts_of(CUTS, X[:, :30], y)), client=client)
 
 
-def test_sizes_that_differ_are_told(client):
-    """As in a serial fit, with the same numbers."""
+def test_sizes_that_differ_are_told(client, monkeypatch):
+    """As in a serial fit of all rows, with the same numbers."""
+    monkeypatch.setattr(certified, "_MOST_COUNTED", 2**20)
     X, y, _ = problem(4, 1500)
     wide = sparse.hstack([X, np.full((1500, 1), 1e4)], format="csr")
     with pytest.warns(UserWarning, match=r"sizes of features .* write standardize") as serial:
