@@ -36,7 +36,7 @@ _MINIMUM = (
 _DATA = (
     "exact/test_parser exact/test_streams estimators/test_fit_from_sources estimators/test_units "
     "exact/test_units_of_chunks safe/test_files_cut_short safe/test_input "
-    "safe/test_memory_layouts_of_arrays estimators/test_fits_from_mapped_rows "
+    "safe/test_memory_layouts_of_arrays "
     "safe/test_streams_in_trouble"
 )
 # Short tests of whole models, which notice faults of all kinds.
