@@ -35,7 +35,6 @@ from lazynet import (
     Power,
     Stepper,
     Suffix,
-    TruncatedGradient,
     selection_stability,
 )
 from lazynet.averages import checked_counts
@@ -402,7 +401,10 @@ def test_no_object_is_changed_by_the_models_that_use_it(kind):
         if kind not in (Suffix, SAGA):
             model.partial_fit(X, y)
         if getattr(kind, "name", None) not in ALGORITHMS or ALGORITHMS[kind.name].exact:
-            model.verify(X[:10], y[:10])
+            for each in (clone(model), model):
+                was = portrait(each)
+                assert each.verify(X, y, max_rows=10).rows == 10
+                assert portrait(each) == was
         assert model.get_params()[place_of(kind)] is made
     assert portrait(made) == before
 
@@ -684,12 +686,3 @@ def test_adagrad_over_trained_weights_warns_where_it_wipes_them(method):
         messages = warnings_of(model, method, X, y, **{"rule": "adagrad", **options})
         assert ["Raise delta, or set l" in message for message in messages] == [True] * warns
         assert not warnings_of(model, method, X, y)
-
-
-@pytest.mark.parametrize("size", [1e-154, 1e-160, 1e-162])
-def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
-    """Training uses the largest rate that rules take: nobody gave an eta0 to refuse."""
-    X, y = np.diag([size, size]), [0, 1]
-    for rule in ("auto", TruncatedGradient(threshold=1.0)):
-        model = LazyNetClassifier("hinge", rule=rule, fit_intercept=False)
-        assert np.isfinite(model.fit(X, y).coef_).all()
