@@ -52,7 +52,7 @@ CLOSE = {
     "rules": f"exact/test_formulas_of_rules_and_schedules safe/test_parameters {_MODELS} "
     f"{_ENGINES}",
     "training": f"{_MODELS} estimators/test_training estimators/test_many_outputs "
-    "estimators/test_units exact/test_grids estimators/test_lazy_net_cv "
+    "estimators/test_units exact/test_grids "
     "estimators/test_choices_by_folds safe/test_weights_that_are_given safe/test_parameters "
     "estimators/test_parameter_objects exact/test_rates_of_later_epochs exact/test_streams",
     "data": f"{_DATA} {_MODELS}",
