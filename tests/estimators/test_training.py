@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import average_precision_score
 from support import AS_PASSED, same_bits
 from support.matrices import categories, make_data, noisy_documents
+from support.portrait import portrait
 
 from lazynet import (
     FTRL,
@@ -430,35 +431,28 @@ def test_every_class_keeps_its_share(fraction, seed):
     assert not np.array_equal(split(200, fraction, np.random.RandomState(99), classes)[1], held)
 
 
-@pytest.mark.parametrize(
-    ("options", "given", "message"),
-    [
-        (dict(validation_fraction=0.99), {}, r"validation_fraction=0\.99 of 20 rows in 2 classes"),
-        ({}, dict(sample_order=[0, 1]), "sample_order cannot be given with early_stopping=True"),
-    ],
-)
-def test_early_stopping_that_cannot_be_is_refused(options, given, message):
-    """The error names the argument, and the model stays what it was."""
-    X, y = make_data(n=20)
-    model = LazyNetClassifier(early_stopping=True, random_state=0).fit(X, y)
-    before = model.coef_.copy()
-    with pytest.raises(ValueError, match=message):
-        model.set_params(**options).fit(X, y, **given)
-    assert same_bits(model.coef_, before)
-    with pytest.raises(ValueError, match="leaves too few rows to train on"):
-        model.fit(X[:2], [0, 1])
+def test_early_stopping_that_cannot_be_is_refused():
+    """The error names the argument, and the model stays what it was.
 
-
-def test_weights_that_leave_a_part_without_weight_are_refused():
-    """Rows that all count for nothing can neither judge nor be learned from."""
+    Rows that all count for nothing can neither judge nor be learned from.
+    """
     X, y = make_data(n=40)
-    rows, held = split(40, 0.1, np.random.RandomState(0), y)
-    model = LazyNetClassifier(early_stopping=True, random_state=0)
-    for part, message in ((held, "4 rows that are held out"), (rows, "36 rows to train on")):
-        weights = np.ones(40)
-        weights[part] = 0.0
-        with pytest.raises(ValueError, match=f"sample_weight.*must not be zero for all {message}"):
-            model.fit(X, y, sample_weight=weights)
+    model = LazyNetClassifier(early_stopping=True, random_state=0).fit(X, y)
+    before, weights = portrait(model), {}
+    for part in split(40, 0.1, np.random.RandomState(0), y):
+        weights[len(part)] = np.where(np.isin(np.arange(40), part), 0.0, 1.0)
+    no_weight = "sample_weight.*must not be zero for all"
+    for fraction, rows, given, message in (
+        (0.99, X, {}, r"validation_fraction=0\.99 of 40 rows in 2 classes"),
+        (0.1, X[:2], {}, "leaves too few rows to train on"),
+        (0.1, X, dict(sample_order=[0, 1]), "sample_order cannot be given with early_stopping=Tru"),
+        (0.1, X, dict(sample_weight=weights[4]), f"{no_weight} 4 rows that are held out"),
+        (0.1, X, dict(sample_weight=weights[36]), f"{no_weight} 36 rows to train on"),
+    ):
+        targets = y if rows is X else [0, 1]
+        with pytest.raises(ValueError, match=message):
+            model.set_params(validation_fraction=fraction).fit(rows, targets, **given)
+        assert portrait(model.set_params(validation_fraction=0.1)) == before
 
 
 # --- warnings -------------------------------------------------------------------------------
