@@ -18,7 +18,14 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from support.models import ESTIMATORS, OBJECTS, RawRegressor, short_options
+from support.models import (
+    ESTIMATORS,
+    OBJECTS,
+    RawRegressor,
+    place_of,
+    placed,
+    short_options,
+)
 from support.portrait import portrait
 
 import lazynet
@@ -120,21 +127,6 @@ def each_parameter(pairs):
 def of_kind(*checks):
     """The parameters that the tables call so."""
     return [(kind, name) for kind, name in PARAMETERS if kinds_of(kind)[name].check in checks]
-
-
-def place_of(kind):
-    """The parameter of a model, or of its rule, that takes an object of this kind."""
-    for owner, prefix in ((LazyNetClassifier, ""), (FoBoS, "rule__")):
-        for name in ("loss", "rule", "class_weight", "schedule", "storage", "average"):
-            if name in kinds_of(owner) and kind in kinds_of(owner)[name].objects:
-                return prefix + name
-    raise AssertionError(f"no parameter takes a {kind.__name__}")
-
-
-def placed(made):
-    """The option of a model that has the object ``made``."""
-    outer, _, inner = place_of(type(made)).partition("__")
-    return {outer: FoBoS(**{inner: made}) if inner else made}
 
 
 def alternatives(of):

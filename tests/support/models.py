@@ -22,6 +22,23 @@ RawClassifier = partial(lazynet.LazyNetClassifier, standardize=False)
 RawRegressor = partial(lazynet.LazyNetRegressor, standardize=False)
 #: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
 OBJECTS = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
+
+
+def place_of(kind):
+    """The parameter of a model, or of its rule, that takes an object of this kind."""
+    for owner, prefix in ((lazynet.LazyNetClassifier, ""), (lazynet.FoBoS, "rule__")):
+        for name in ("loss", "rule", "class_weight", "schedule", "storage", "average"):
+            if name in kinds_of(owner) and kind in kinds_of(owner)[name].objects:
+                return prefix + name
+    raise AssertionError(f"no parameter takes a {kind.__name__}")
+
+
+def placed(made):
+    """The option of a model that has the object ``made``."""
+    outer, _, inner = place_of(type(made)).partition("__")
+    return {outer: lazynet.FoBoS(**{inner: made}) if inner else made}
+
+
 #: The parameters of the small objects.
 WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kinds_of(kind)})
 
