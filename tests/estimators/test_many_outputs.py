@@ -1,5 +1,7 @@
 """Labels in columns, classes and targets that an estimator learns in one pass over X."""
 
+import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from support import AS_PASSED, Evaluated
+from support import AS_PASSED, Evaluated, same_bits
 
 from lazynet import (
     FTRL,
@@ -28,6 +30,8 @@ JOINED = [
 ]  # fmt: skip
 #: Rules of which every output has an engine of its own.
 ENGINES_EACH = [TruncatedGradient(eta0=0.3)]
+#: Rules that softmax refuses.
+WITHOUT_SOFTMAX = [*ENGINES_EACH, FoBoS()]
 EVERY_RULE = pytest.mark.parametrize("rule", JOINED + ENGINES_EACH, ids=str)
 
 
@@ -87,22 +91,37 @@ def test_every_output_learns_as_it_learns_alone(form, rule):
         np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
 
 
+@pytest.mark.every_case
 @EVERY_RULE
-def test_partial_fit_goes_on(rule):
-    """Rows one by one give the weights of one call; a pickle goes on alike."""
-    X, Y = with_labels()
-    bit = LazyNetClassifier(rule=rule, l1=1e-4, **AS_PASSED)
-    whole = clone(bit).partial_fit(X, Y)
-    for row in range(N):
-        bit.partial_fit(X[row], Y[row : row + 1])
-        if row == 60:
-            bit = pickle.loads(pickle.dumps(bit))
-    close(bit.coef_, whole.coef_)
-    assert bit.t_ == whole.t_ == N
-    with pytest.raises(ValueError, match="y must have a column for each of 7 labels"):
-        bit.partial_fit(X, Y[:, :3])
-    with pytest.raises(ValueError, match="y must have a column per label in every call"):
-        bit.partial_fit(X, Y[:, 0])
+@pytest.mark.parametrize("form", ["labels", "classes", "softmax", "targets"])
+def test_partial_fit_goes_on(form, rule):
+    """Any chunks, also rows one by one, have the bits of one call; so have copies and pickles."""
+    X, scores = rows_and_scores()
+    Y = (scores > 0.3).astype(int)
+    y = {"labels": Y, "targets": scores}.get(form, scores.argmax(axis=1))
+    if form == "softmax" and rule in WITHOUT_SOFTMAX:
+        return
+    Estimator = LazyNetRegressor if form == "targets" else LazyNetClassifier
+    loss = {"loss": "softmax"} if form == "softmax" else {}
+    model = Estimator(rule=rule, l1=1e-3, l2=0.0, **loss, **AS_PASSED)
+    classes = {} if y.ndim == 2 else {"classes": np.arange(L)}
+    whole = clone(model).partial_fit(X, y, **classes)
+    assert np.count_nonzero(whole.coef_)
+    for ends in (range(1, N), [N // 2], [1, 2, N - 1]):
+        each = clone(model)
+        for start, stop in itertools.pairwise([0, *ends, N]):
+            first = classes if start == 0 else {}
+            each = copy.copy(each.partial_fit(X[start:stop], y[start:stop], **first))
+            if start == 60:
+                each = pickle.loads(pickle.dumps(each))
+        assert same_bits(each.coef_, whole.coef_)
+        assert same_bits(each.intercept_, whole.intercept_)
+        assert each.t_ == N
+    if form == "labels":
+        with pytest.raises(ValueError, match="y must have a column for each of 7 labels"):
+            whole.partial_fit(X, Y[:, :3])
+        with pytest.raises(ValueError, match="y must have a column per label in every call"):
+            whole.partial_fit(X, Y[:, 0])
 
 
 def test_the_softmax_is_a_distribution_and_its_loss_falls():

@@ -29,8 +29,6 @@ from lazynet import (
     DualNetRegressorCV,
     ElasticNet,
     FoBoS,
-    FromArray,
-    InverseSqrt,
     LazyNetClassifier,
     LazyNetClassifierCV,
     LazyNetRegressor,
@@ -426,27 +424,6 @@ def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal)
     assert len(bars) == (3 if verbose and terminal else 0)
     assert all(bar.seen == bar.total == len(y) and bar.closed for bar in bars)
     assert capsys.readouterr().err == ""
-
-
-# --- warm start -----------------------------------------------------------------------------
-
-
-def test_warm_start_continues_from_the_weights_with_t_at_zero():
-    """A warm fit goes on from the present weights, and its schedule begins again."""
-    X, y = make_data()
-    rates = InverseSqrt(0.5).rates(0, 2 * len(y))
-    # The dense storage keeps the weights themselves, so nothing is rounded in between.
-    once, twice = (
-        FoBoS(schedule, storage="dense")
-        for schedule in (InverseSqrt(0.5), FromArray(np.concatenate([rates, rates])))
-    )
-    options = dict(l1=1e-2, tol=None, shuffle=False)
-    warm = LazyNetClassifier(rule=once, warm_start=True, max_iter=2, **options)
-    warm.fit(X, y).fit(X, y)
-    through = LazyNetClassifier(rule=twice, max_iter=4, **options).fit(X, y)
-    assert same_bits(warm.coef_, through.coef_)
-    assert same_bits(warm.intercept_, through.intercept_)
-    assert (warm.t_, warm.n_iter_) == (2 * len(y), 2)
 
 
 # --- partial_fit ----------------------------------------------------------------------------
