@@ -519,27 +519,20 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     )
 
 
-@pytest.mark.parametrize(
-    ("counts", "error", "message"),
-    [
-        (None, ValueError, r"write class_weight=Balanced\(class_counts={class: number of rows}\)"),
-        ([3, 4], TypeError, "class_counts of Balanced must map every class"),
-        (
-            {0: 3, 1: 0},
-            ValueError,
-            "class_counts of Balanced for the class 1 must be finite and pos",
-        ),
-        ({0: 3, 1: "x"}, TypeError, "class_counts of Balanced for the class 1 must be a number"),
-        ({0: 3}, ValueError, r"class_counts of Balanced must name the classes \[0 1\], got \[0\]"),
-        ({0: 3, 1: 4, 2: 5}, ValueError, "class_counts of Balanced must name the classes"),
-        ({0: 1e-308, 1: 1e308}, ValueError, "class_counts of Balanced must have a finite ratio"),
-    ],
-    ids=str,
-)
-def test_counts_that_cannot_balance_are_refused(counts, error, message):
+def test_counts_that_cannot_balance_are_refused():
     """The error names the counts, and nothing is learned."""
     X, y = make_data()
-    model = LazyNetClassifier(class_weight=Balanced(counts))
-    with pytest.raises(error, match=message):
-        model.partial_fit(X, y, classes=[0, 1])
-    assert not hasattr(model, "coef_")
+    for counts, message in (
+        (None, r"write class_weight=Balanced\(class_counts={class: number of rows}\)"),
+        ([3, 4], "class_counts of Balanced must map every class"),
+        ({0: 3, 1: 0}, "class_counts of Balanced for the class 1 must be finite and pos"),
+        ({0: 3, 1: "x"}, "class_counts of Balanced for the class 1 must be a number"),
+        ({0: 3}, r"class_counts of Balanced must name the classes \[0 1\], got \[0\]"),
+        ({0: 3, 1: 4, 2: 5}, "class_counts of Balanced must name the classes"),
+        ({0: 1e-308, 1: 1e308}, "class_counts of Balanced must have a finite ratio"),
+    ):
+        model = LazyNetClassifier(class_weight=Balanced(counts))
+        error = TypeError if "must map" in message or "a number" in message else ValueError
+        with pytest.raises(error, match=message):
+            model.partial_fit(X, y, classes=[0, 1])
+        assert not hasattr(model, "coef_")

@@ -295,23 +295,6 @@ def masked(values):
     return array
 
 
-# --- refused: parameters -------------------------------------------------------------------
-
-
-@METHODS
-@EVERY_STORAGE
-def test_sgd_refuses_rates_that_would_flip_the_weights(storage, method):
-    """SGD with eta*l2 >= 1 is refused, naming the largest rate allowed; FoBoS takes any rate."""
-    X, y = make_data()
-    rule = FoBoS("constant", storage=storage)
-    model = LazyNetClassifier(rule=rule, max_iter=1, tol=None).fit(X, y)
-    for eta in (0.25, 3.0):
-        model.set_params(rule=SGD("constant", eta0=eta, storage=storage), l2=4.0)
-        assert_refused(model, method, (X, y), ValueError, "less than 0.25", "l2=4", "rule='fobos'")
-    call(copy.deepcopy(model).set_params(rule__eta0=0.2499), method, X, y)
-    call(model.set_params(rule=rule), method, X, y)
-
-
 # --- refused: the Stepper ------------------------------------------------------------------
 
 
@@ -407,7 +390,10 @@ def test_settings_that_do_not_go_together():
         (dict(rule=FoBoS([[0.1]])), "schedule as an array must have one dimension"),
         (dict(rule=FoBoS(lambda t: np.nan)), "schedule must give finite rates", "nan at"),
         (dict(rule=FoBoS("pegasos"), l2=0.0), "pegasos", "needs l2 > 0"),
-    ):
+        *((dict(rule=SGD("constant", eta0=eta, storage=storage), l2=4.0),
+           "less than 0.25", "l2=4", "rule='fobos'")
+          for eta in (0.25, 3.0) for storage in STORAGES),
+    ):  # fmt: skip
         for method in ("fit", "partial_fit"):
             model = trained(X, y).set_params(**options)
             assert_refused(model, method, (X, y), (TypeError, ValueError), *patterns)
