@@ -88,6 +88,15 @@ def test_a_sparse_feature_has_its_own_size_beyond_twice():
     assert moments_of(2.0 * X).units.sizes[:5].tolist() == [2.0] * 5
 
 
+@pytest.mark.parametrize("factor", [1e-300, 1e-150, 1.0, 1e150])
+def test_sizes_of_numbers_of_any_size_are_finite(factor):
+    X, _, _ = rows_of()
+    units = moments_of(X * factor).units
+    assert np.isfinite(units.sizes).all()
+    assert (units.sizes > 0).all()
+    assert np.isfinite(units.rows(sparse.csr_matrix(X * factor)).data).all()
+
+
 def test_units_show_the_names_of_the_features():
     pandas = pytest.importorskip("pandas")
     X, y = rows_and_targets(LazyNetClassifier, d=12)
