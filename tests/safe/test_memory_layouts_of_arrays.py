@@ -8,8 +8,14 @@ import copy
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import is_classifier
-from support.models import ESTIMATORS, arguments_of, called, made, methods_over_rows
+from support.models import (
+    ESTIMATORS,
+    arguments_of,
+    called,
+    good_arguments,
+    made,
+    methods_over_rows,
+)
 from support.portrait import differences, portrait
 
 from lazynet import Stepper
@@ -28,23 +34,6 @@ def sparse_rows():
     dense[random.random(dense.shape) < 0.4] = 0.0
     dense[:, 0] = 1.0
     return sparse.csr_matrix(dense)
-
-
-def good_arguments(Estimator):
-    """Something to pass for every array argument that a method may have."""
-    labels = np.arange(ROWS) % 3
-    n_problems = 3 if is_classifier(Estimator()) else 1
-    start = np.linspace(-1.0, 1.0, n_problems * COLUMNS).reshape(n_problems, COLUMNS)
-    return {
-        "y": labels if is_classifier(Estimator()) else labels / 4 - 0.25,
-        "sample_weight": 1.0 + np.arange(ROWS) / 4,
-        "groups": np.arange(ROWS) % 4,
-        "sample_order": np.tile(np.arange(ROWS)[::-1], (2, 1))[0],
-        "classes": np.arange(3),
-        "k": 2,
-        "coef_init": start,
-        "intercept_init": np.linspace(-0.5, 0.5, n_problems),
-    }
 
 
 #: (estimator, method) for each method that takes rows, and the arrays that it takes.
@@ -69,7 +58,7 @@ def outcome(Estimator, method, X, given):
     """What a method of a fresh (or, to predict, a trained) estimator comes to."""
     model = made(Estimator, max_iter=1)
     if "fit" not in method and method != "verify":
-        model.fit(sparse_rows(), good_arguments(Estimator)["y"])
+        model.fit(sparse_rows(), good_arguments(Estimator, (ROWS, COLUMNS))["y"])
     result = called(model, method, X, **given)
     if "fit" in method:
         decide = getattr(model, "decision_function", model.predict)
@@ -81,7 +70,7 @@ def outcome(Estimator, method, X, given):
 @pytest.mark.parametrize(("Estimator", "method", "array"), CASES)
 def test_arrays_of_estimators(Estimator, method, array, disguise):
     """An array that lies oddly in memory gives the same result, and is left as it was."""
-    good, change = good_arguments(Estimator), DISGUISES[disguise]
+    good, change = good_arguments(Estimator, (ROWS, COLUMNS)), DISGUISES[disguise]
     assert array[0] == "X" or array in good, "no good array is known for this argument"
     X = sparse_rows().toarray() if array == "X" else sparse_rows()
     other, given = X, good

@@ -98,6 +98,23 @@ def rows_and_targets(Estimator, random, n=12, d=7, classes=2):
     return sparse.csr_matrix(values), y
 
 
+def good_arguments(Estimator, shape, n_classes=3):
+    """Something to pass beside X, of this shape, for every argument that a method may have."""
+    (n, d), classifies = shape, is_classifier(Estimator())
+    n_problems = n_classes if classifies and n_classes > 2 else 1
+    labels = np.arange(n) % n_classes
+    return {
+        "y": labels if classifies else labels / 4 - 0.25,
+        "sample_weight": 1.0 + np.arange(n) / 4,
+        "groups": np.arange(n) % 4,
+        "sample_order": np.arange(n)[::-1].copy(),
+        "classes": np.arange(n_classes),
+        "k": 2,
+        "coef_init": np.linspace(-1.0, 1.0, n_problems * d).reshape(n_problems, d),
+        "intercept_init": np.linspace(-0.5, 0.5, n_problems),
+    }
+
+
 def called(model, method, X, y, **options):
     """Call a method with those of the arguments that it takes."""
     takes = arguments_of(model, method)
