@@ -40,14 +40,6 @@ RESTLESS = dict(l1=1e-3, l2=1e-4, random_state=0, max_iter=12, n_iter_no_change=
 STORAGES = ["clock", Tables(budget=17), Dense()]
 
 
-def learnable(n=300, d=40, seed=0, density=0.3):
-    """Rows of about the same length whose class a linear model can tell."""
-    random = np.random.RandomState(seed)
-    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
-    X.data = random.standard_normal(X.nnz)
-    return X, (X @ random.standard_normal(d) > 0).astype(int)
-
-
 # --- what an epoch costs --------------------------------------------------------------------
 
 
@@ -84,7 +76,7 @@ def epochs_until_idle(losses, tol, patience):
 @pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
 def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
     """The epoch at which training stops is the one that the recorded losses call for."""
-    X, y = learnable()
+    X, y = make_data(300, 40)
     model = LazyNetClassifier(
         tol=tol,
         n_iter_no_change=patience,
@@ -253,7 +245,7 @@ def test_early_stopping_keeps_the_best_epoch_with_its_whole_state(rule, n_classe
 @pytest.mark.parametrize("density", [0.05, 1.0])
 def test_the_default_number_of_epochs(density, options):
     """The same for tables and sparse rows, whatever else is given; or that of ``sample_order``."""
-    X, y = learnable(60, 40, density=density)
+    X, y = make_data(60, 40, density=density)
     for Estimator, epochs in ((LazyNetClassifier, 6), (LazyNetRegressor, 20)):
         model = Estimator(tol=None, **options)
         assert model.fit(X, y).n_iter_ == epochs
@@ -460,7 +452,7 @@ def test_early_stopping_that_cannot_be_is_refused():
 
 def test_a_loss_that_still_falls_fast_is_told():
     """More than a tenth in the last epoch: the warning says how fast, and what to raise."""
-    X, y = learnable()
+    X, y = make_data(300, 40)
     model = LazyNetClassifier(l1=0.0, rule=FoBoS(Constant(0.02)), max_iter=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"still fell by 1\d% in the last of max_iter=3"):
         model.fit(X, y)
@@ -473,7 +465,7 @@ def test_a_loss_that_still_falls_fast_is_told():
         model.set_params(max_iter=3, tol=None).fit(X, y)
         model.set_params(max_iter=1, tol=TOL).fit(X, y)
         automatic = LazyNetClassifier(max_iter=4, random_state=0)
-        automatic.fit(*learnable(d=2000, density=0.02))
+        automatic.fit(*make_data(300, 2000, density=0.02))
     falls = [line["progressive_loss"] for line in automatic.history_]
     assert falls[-1] < 0.9 * falls[-2], "automatic rates suit the number of epochs"
     with pytest.warns(ConvergenceWarning, match="write standardize='auto', .* or raise max_iter"):
