@@ -89,6 +89,7 @@ CASES = {
     "in order": (lambda: classifier(shuffle=False), X, Y),
     "labels in threads": (lambda: classifier(n_jobs=2), X, YS),
     "labels with rates of their own": (lambda: classifier(rule="fobos"), X, YS),
+    "an engine for each label": (lambda: classifier(rule="truncated_gradient"), X, YS),
     "float32 numbers": (lambda: regressor(dtype="float32"), X, RS),
     "averages of labels": (lambda: classifier(rule=FoBoS(eta0=0.5, average=True)), X, YS),
     "averages of targets": (
