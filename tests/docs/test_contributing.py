@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -81,15 +82,6 @@ def run_commands(copy, text):
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
 
 
-@pytest.mark.slow
-@built_in_place
-def test_a_rule_can_be_added_as_it_is_written(copy):
-    """The changes for the rule are made, and the commands of the section pass."""
-    text = section("Add a rule")
-    make_changes(copy, text)
-    run_commands(copy, text)
-
-
 def copy_files_of_ftrl(copy):
     """The four files of FTRL once more, under the name of the exercise."""
     files = sorted((copy / "lazynet").rglob("ftrl.*"))
@@ -100,20 +92,36 @@ def copy_files_of_ftrl(copy):
         path.with_stem("twin").write_text(twin, encoding="utf-8")
 
 
-def test_a_rule_with_cells_is_four_files_and_two_rows(copy):
-    """The rows of the exercise fit, and no other file of FTRL exists."""
-    text = section("Add an algorithm")
-    copy_files_of_ftrl(copy)
-    assert len(list(changes(text))) == 2
+@pytest.mark.parametrize("title", ["Add a loss", "Add an algorithm"])
+def test_the_changes_of_a_section_fit(copy, title):
+    """The changes fit the files; the next test compiles them.
+
+    A rule with cells is four files, of which FTRL has no other, and two rows.
+    """
+    text = section(title)
+    if title == "Add an algorithm":
+        copy_files_of_ftrl(copy)
+        assert len(list(changes(text))) == 2
     make_changes(copy, text)
 
 
-@pytest.mark.slow
-def test_a_rule_with_cells_can_be_added_as_it_is_written(copy):
-    """The twin of FTRL compiles and equals its reference, with one output and with several."""
-    pytest.importorskip("Cython")
-    text = section("Add an algorithm")
-    copy_files_of_ftrl(copy)
+_COMPILES = pytest.mark.skipif(find_spec("Cython") is None, reason="could not import 'Cython'")
+
+
+@pytest.mark.parametrize("title", [
+    pytest.param("Add a rule", marks=[pytest.mark.slow, built_in_place]),
+    pytest.param("Add a schedule", marks=built_in_place),
+    pytest.param("Add a loss", marks=[pytest.mark.slow, _COMPILES]),
+    pytest.param("Add an algorithm", marks=[pytest.mark.slow, _COMPILES]),
+])  # fmt: skip
+def test_what_a_section_adds_can_be_added_as_it_is_written(copy, title):
+    """The changes are made and compile, and the commands of the section pass.
+
+    The twin of FTRL equals its reference, with one output and with several.
+    """
+    text = section(title)
+    if title == "Add an algorithm":
+        copy_files_of_ftrl(copy)
     make_changes(copy, text)
     run_commands(copy, text)
 
@@ -130,28 +138,6 @@ def test_a_wrong_rule_is_caught(copy):
     make_changes(copy, text)
     with pytest.raises(AssertionError, match="failed"):
         run_commands(copy, text)
-
-
-@built_in_place
-def test_a_schedule_can_be_added_as_it_is_written(copy):
-    """The changes for the schedule are made, and the commands of the section pass."""
-    text = section("Add a schedule")
-    make_changes(copy, text)
-    run_commands(copy, text)
-
-
-def test_the_changes_for_a_loss_fit(copy):
-    """The changes for the loss fit the files; the next test compiles them."""
-    make_changes(copy, section("Add a loss"))
-
-
-@pytest.mark.slow
-def test_a_loss_can_be_added_as_it_is_written(copy):
-    """The changes for the loss compile, and the commands of the section pass."""
-    pytest.importorskip("Cython")
-    text = section("Add a loss")
-    make_changes(copy, text)
-    run_commands(copy, text)
 
 
 def test_files_that_are_named_are_there():

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from support.dual import MINIMISED
+from support.models import made
 
 from lazynet import (
     DualNetClassifier,
@@ -33,6 +34,9 @@ def test_what_a_fit_tells():
     assert [epoch["epoch"] for epoch in model.history_] == list(range(model.n_iter_ + 1))
     assert model.history_[-1]["nonzeros"] == np.count_nonzero(model.coef_) < 60
     assert model.history_[0]["gap"] > model.history_[-1]["gap"]
+    several = DualNetClassifier(l1=5e-3, random_state=0).fit(X, CLASSES)
+    assert several.duality_gap_.shape == several.objective_.shape == (4,)
+    assert {epoch["output"] for epoch in several.history_} == {0, 1, 2, 3}
 
 
 def test_the_default_penalty_follows_the_length_of_the_rows():
@@ -53,24 +57,6 @@ def test_the_default_penalty_follows_the_length_of_the_rows():
     in_units = DualNetRegressor(standardize=True).fit(short, y)
     norm = (in_units.units_.rows(short).data ** 2).sum() / 6000
     assert in_units.l1_ == pytest.approx(min(1e-4, 0.05 * norm / 6000))
-
-
-def test_several_classes_have_a_certificate_each():
-    one = DualNetClassifier(l1=5e-3, random_state=0).fit(X, CLASSES)
-    assert one.duality_gap_.shape == one.objective_.shape == (4,)
-    assert {epoch["output"] for epoch in one.history_} == {0, 1, 2, 3}
-
-
-@pytest.mark.parametrize("standardize", [False, True])
-def test_a_warm_start_begins_where_the_last_fit_ended(standardize):
-    model = DualNetClassifier(l1=1e-2, l2=1e-2, warm_start=True, random_state=0)
-    model.set_params(standardize=standardize).fit(X, Y)
-    gap = model.duality_gap_
-    model.fit(X, Y)
-    # The first look finds nothing left to do.
-    assert model.history_[0]["gap"] <= gap + 1e-12
-    with pytest.raises(ValueError, match="warm_start=True continues from weights of shape"):
-        model.fit(X, CLASSES)
 
 
 def test_too_few_epochs_are_told_with_the_gap():
@@ -125,8 +111,11 @@ def test_a_loop_of_warm_starts_arrives(loss, l1, l2):
     whole = kind(loss, **options).fit(rows, y)
     gaps = one.duality_gap_ + whole.duality_gap_
     assert abs(one.objective_ - whole.objective_) <= gaps <= 2e-4 * whole.history_[0]["objective"]
-    # The duals are kept: a fit after the last one finds nothing left to do.
-    assert whole.fit(rows, y).n_iter_ == 0
+    # The duals are kept: a fit after the last one finds nothing left to do at its first look.
+    for model in (whole, kind(loss, standardize=True, **options).fit(rows, y)):
+        gap = model.duality_gap_
+        assert model.fit(rows, y).n_iter_ == 0
+        assert model.history_[0]["gap"] <= gap + 1e-12
 
 
 def test_a_class_without_weight_is_refused():
@@ -309,14 +298,14 @@ def test_sizes_that_differ_by_a_hundred_times_warn_once(fit, rows, warns):
 
 
 @pytest.mark.parametrize("kind", [DualNetClassifier, DualNetClassifierCV])
-def test_standardize_is_checked(kind):
-    with pytest.raises(ValueError, match="standardize must be 'auto', True or False, got 'yes'"):
-        kind(standardize="yes").fit(X, Y)
-    with pytest.raises(ValueError, match=r"squares are not finite numbers, and cannot be"):
-        kind(standardize=True).fit(sparse.csr_matrix(X * 1e200), Y)
-
-
-@pytest.mark.parametrize("options", [dict(l1=0, l2=0), dict(tol=0), dict(loss="perceptron")])
-def test_bad_parameters_are_named(options):
-    with pytest.raises(ValueError, match=r"\b" + next(iter(options)) + r"\b"):
-        DualNetClassifier(**options).fit(X, Y)
+def test_what_cannot_be_minimised_is_refused_by_name(kind):
+    """A standardisation or a loss that there is not, no penalty, squares that are not finite."""
+    for options, rows, message in (
+        (dict(standardize="yes"), X, "standardize must be 'auto', True or False, got 'yes'"),
+        (dict(standardize=True), X * 1e200, "squares are not finite numbers, and cannot be"),
+        (dict(l1=0, l2=0, l1s=0.0, l2s=0.0), X, r"\bl1s? and l2s? must not both be 0"),
+        (dict(tol=0), X, r"\btol\b"),
+        (dict(loss="perceptron"), X, r"\bloss\b"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            made(kind, **options).fit(sparse.csr_matrix(rows), Y)

@@ -1,5 +1,7 @@
 """Labels in columns, classes and targets that an estimator learns in one pass over X."""
 
+import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from support import AS_PASSED, Evaluated
+from support import AS_PASSED, Evaluated, same_bits
 
 from lazynet import (
     FTRL,
@@ -28,6 +30,8 @@ JOINED = [
 ]  # fmt: skip
 #: Rules of which every output has an engine of its own.
 ENGINES_EACH = [TruncatedGradient(eta0=0.3)]
+#: Rules that softmax refuses.
+WITHOUT_SOFTMAX = [*ENGINES_EACH, FoBoS()]
 EVERY_RULE = pytest.mark.parametrize("rule", JOINED + ENGINES_EACH, ids=str)
 
 
@@ -87,22 +91,37 @@ def test_every_output_learns_as_it_learns_alone(form, rule):
         np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
 
 
+@pytest.mark.every_case
 @EVERY_RULE
-def test_partial_fit_goes_on(rule):
-    """Rows one by one give the weights of one call; a pickle goes on alike."""
-    X, Y = with_labels()
-    bit = LazyNetClassifier(rule=rule, l1=1e-4, **AS_PASSED)
-    whole = clone(bit).partial_fit(X, Y)
-    for row in range(N):
-        bit.partial_fit(X[row], Y[row : row + 1])
-        if row == 60:
-            bit = pickle.loads(pickle.dumps(bit))
-    close(bit.coef_, whole.coef_)
-    assert bit.t_ == whole.t_ == N
-    with pytest.raises(ValueError, match="y must have a column for each of 7 labels"):
-        bit.partial_fit(X, Y[:, :3])
-    with pytest.raises(ValueError, match="y must have a column per label in every call"):
-        bit.partial_fit(X, Y[:, 0])
+@pytest.mark.parametrize("form", ["labels", "classes", "softmax", "targets"])
+def test_partial_fit_goes_on(form, rule):
+    """Any chunks, also rows one by one, have the bits of one call; so have copies and pickles."""
+    X, scores = rows_and_scores()
+    Y = (scores > 0.3).astype(int)
+    y = {"labels": Y, "targets": scores}.get(form, scores.argmax(axis=1))
+    if form == "softmax" and rule in WITHOUT_SOFTMAX:
+        return
+    Estimator = LazyNetRegressor if form == "targets" else LazyNetClassifier
+    loss = {"loss": "softmax"} if form == "softmax" else {}
+    model = Estimator(rule=rule, l1=1e-3, l2=0.0, **loss, **AS_PASSED)
+    classes = {} if y.ndim == 2 else {"classes": np.arange(L)}
+    whole = clone(model).partial_fit(X, y, **classes)
+    assert np.count_nonzero(whole.coef_)
+    for ends in (range(1, N), [N // 2], [1, 2, N - 1]):
+        each = clone(model)
+        for start, stop in itertools.pairwise([0, *ends, N]):
+            first = classes if start == 0 else {}
+            each = copy.copy(each.partial_fit(X[start:stop], y[start:stop], **first))
+            if start == 60:
+                each = pickle.loads(pickle.dumps(each))
+        assert same_bits(each.coef_, whole.coef_)
+        assert same_bits(each.intercept_, whole.intercept_)
+        assert each.t_ == N
+    if form == "labels":
+        with pytest.raises(ValueError, match="y must have a column for each of 7 labels"):
+            whole.partial_fit(X, Y[:, :3])
+        with pytest.raises(ValueError, match="y must have a column per label in every call"):
+            whole.partial_fit(X, Y[:, 0])
 
 
 def test_the_softmax_is_a_distribution_and_its_loss_falls():
@@ -144,40 +163,50 @@ def test_groups_keep_or_drop_features(loss):
     assert last["objective"] == pytest.approx(last["mean_loss"] + strength * norms.sum(), rel=1e-9)
 
 
-SOFTMAX = dict(loss="softmax")
-CLASSES = lambda Y: Y.argmax(axis=1)  # noqa: E731
-REFUSED = {
-    "y of 0, 1, 2": (dict(), lambda Y: 2 * Y, "y must hold only 0 and 1"),
-    "y of fractions": (dict(), lambda Y: Y / 3, "y must hold only 0 and 1"),
-    "y with NaN": (dict(), lambda Y: np.where(Y, np.nan, 0.0), "y must hold only 0 and 1"),
-    "rows of y": (dict(), lambda Y: Y[:-1], "y must have a row for each row of X"),
-    "class_weight": (dict(class_weight="balanced"), lambda Y: Y, "class_weight must be None"),
-    "softmax of labels": (
-        SOFTMAX, lambda Y: Y, "loss='softmax'",
-    ),
-    "softmax and truncated gradient": (
-        dict(SOFTMAX, rule=TruncatedGradient(eta0=0.1)), CLASSES,
-        "loss='softmax' needs one of",
-    ),
-    "softmax and a schedule": (
-        dict(SOFTMAX, rule="fobos"), CLASSES, "loss='softmax' excludes schedule",
-    ),
-    "float32 and averages": (
-        dict(dtype="float32", rule=FoBoS(average=True)), lambda Y: Y,
-        "dtype='float32' is for outputs",
-    ),
-}  # fmt: skip
+def damaged_labels(name, value):
+    """A matrix of labels with an entry of its index arrays replaced."""
+    labels = sparse.csr_matrix(np.ones((N, 2)))
+    getattr(labels, name)[5] = value
+    return labels
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case):
-    """By name, before anything is trained."""
-    options, change, message = REFUSED[case]
-    X, Y = with_labels()
-    model = LazyNetClassifier(**{**OPTIONS, **options})
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, change(Y))
-    assert not hasattr(model, "classes_")
+_, LABELS = with_labels()
+#: What stands in place of y, and what is said of it.
+BAD_LABELS = [
+    *((y, "must hold only 0 and 1") for y in (
+        2 * LABELS, LABELS / 3, np.where(LABELS, np.nan, 0.0), np.zeros((N, 2), complex),
+        sparse.csr_matrix(np.eye(N, 2, dtype=complex)))),
+    *((y, "at least one column") for y in (np.empty((N, 0)), sparse.csr_matrix((N, 0)))),
+    *((y, "MultiLabelBinarizer") for y in (np.full((N, 2), "a"), [["a", "b"], ["c"]] * (N // 2))),
+    *((np.ma.masked_array(y, mask), "masked") for y, mask in (
+        (np.ones((N, 2)), np.eye(N, 2)), (np.arange(N) % 2, np.arange(N) == 1))),
+    (damaged_labels("indices", 2), "y: row 2 cannot be used"),
+    (damaged_labels("indptr", 2**31 - 1), "y: row 4 cannot be used"),
+    (LABELS[:-1], "y must have a row for each row of X"),
+]  # fmt: skip
+#: Options that do not go with labels or with classes, and what is said of them.
+BAD_OPTIONS = [
+    (dict(class_weight="balanced"), LABELS, "class_weight must be None"),
+    (dict(loss="softmax"), LABELS, "loss='softmax'"),
+    (dict(loss="softmax", rule=TruncatedGradient(eta0=0.1)), LABELS.argmax(axis=1),
+     "loss='softmax' needs one of"),
+    (dict(loss="softmax", rule="fobos"), LABELS.argmax(axis=1), "loss='softmax' excludes schedule"),
+    (dict(dtype="float32", rule=FoBoS(average=True)), LABELS, "dtype='float32' is for outputs"),
+]  # fmt: skip
+
+
+def test_labels_that_are_none_and_options_that_do_not_fit_are_refused():
+    """By name and shortly, before anything is trained."""
+    X, _ = with_labels()
+    for options, y, message in [*(({}, *each) for each in BAD_LABELS), *BAD_OPTIONS]:
+        for method, more in (("fit", {}), ("partial_fit", dict(classes=[0, 1]))):
+            model = LazyNetClassifier(**OPTIONS | options)
+            if method == "partial_fit" and options:
+                continue
+            with pytest.raises((TypeError, ValueError), match=message) as refused:
+                getattr(model, method)(X, y, **more)
+            assert len(str(refused.value)) < 600
+            assert not hasattr(model, "classes_")
 
 
 @pytest.mark.parametrize(
@@ -317,41 +346,11 @@ def test_verify_trains_the_engine_of_all_labels(rule, monkeypatch):
     assert not model.verify(X, Y).agrees
 
 
-def damaged_labels(name, value):
-    """A matrix of labels with an entry of its index arrays replaced."""
-    labels = sparse.csr_matrix(np.ones((N, 2)))
-    getattr(labels, name)[5] = value
-    return labels
-
-
 def test_verify_says_what_it_cannot_compare():
     groups, narrow = FoBoS(group="l2", eta0=0.1), dict(dtype="float32")
     for options, name in ((dict(rule=groups), "group"), (narrow, "dtype")):
         with pytest.raises(ValueError, match=f"write {name}="):
             LazyNetClassifier(l1=0.1, **options).verify(*with_labels())
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (np.empty((N, 0)), "at least one column"),
-        (sparse.csr_matrix((N, 0)), "at least one column"),
-        (np.full((N, 2), "a"), "MultiLabelBinarizer"),
-        ([["a", "b"], ["c"]] * (N // 2), "MultiLabelBinarizer"),
-        (np.zeros((N, 2), complex), "must hold only 0 and 1"),
-        (sparse.csr_matrix(np.eye(N, 2, dtype=complex)), "must hold only 0 and 1"),
-        (np.ma.masked_array(np.ones((N, 2)), np.eye(N, 2)), "masked"),
-        (np.ma.masked_array(np.arange(N) % 2, np.arange(N) == 1), "masked"),
-        (damaged_labels("indices", 2), "y: row 2 cannot be used"),
-        (damaged_labels("indptr", 2**31 - 1), "y: row 4 cannot be used"),
-    ],
-)
-def test_labels_that_are_none(y, message):
-    with pytest.raises((TypeError, ValueError), match=message) as refused:
-        LazyNetClassifier().fit(with_labels()[0], y)
-    assert len(str(refused.value)) < 600
-    with pytest.raises((TypeError, ValueError), match=message):
-        LazyNetClassifier().partial_fit(with_labels()[0], y, classes=None if y is None else [0, 1])
 
 
 def test_classes_begin_to_share_the_softmax():

@@ -12,6 +12,7 @@ from support import same_bits
 from support.algorithms import other_than
 from support.matrices import make_data
 from support.models import OBJECTS as EXPORTED
+from support.models import place_of
 
 import lazynet
 from lazynet import (
@@ -27,15 +28,8 @@ from lazynet import (
 )
 from lazynet.parameters import kinds_of
 
-PARAMETERS = {
-    "lazynet.averages": "rule__average",
-    "lazynet.rules.storage": "rule__storage",
-    "lazynet.data.weights": "class_weight",
-    "lazynet.losses": "loss",
-    "lazynet.schedules": "rule__schedule",
-}
 #: Every kind of object that lazynet exports, and the parameter of an estimator that takes it.
-KINDS = [(kind, PARAMETERS.get(kind.__module__, "rule")) for kind in EXPORTED]
+KINDS = [(kind, place_of(kind)) for kind in EXPORTED]
 #: The same with every parameter of the object, and a value that is not its default.
 OBJECTS = [
     (kind, parameter, {name: other_than(of, getattr(kind(), name))})
@@ -58,6 +52,11 @@ def model_with(parameter, value):
     outer, _, inner = parameter.partition("__")
     options[outer] = FoBoS(**{inner: value}) if inner else value
     return Estimator(**options)
+
+
+def name_of(kind):
+    """What stands for an object of this kind with its defaults."""
+    return True if kind is FromStep else kind.name
 
 
 # --- the objects ----------------------------------------------------------------------------
@@ -104,9 +103,9 @@ def test_a_name_stands_for_the_object_with_its_defaults(kind, parameter):
     """The string and the object train the same model, bit for bit."""
     assert clone(kind()) == pickle.loads(pickle.dumps(kind())) == kind()
     assert repr(kind()) == f"{kind.__name__}()"
-    name = True if kind is FromStep else kind.name
     X, y = make_data()
-    by_name, by_object = (model_with(parameter, value).fit(X, y) for value in (name, kind()))
+    values = name_of(kind), kind()
+    by_name, by_object = (model_with(parameter, value).fit(X, y) for value in values)
     assert same_bits(by_name.coef_, by_object.coef_)
     assert by_object.coef_.any()
 
@@ -114,24 +113,14 @@ def test_a_name_stands_for_the_object_with_its_defaults(kind, parameter):
 # --- grids ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("parameter", "name", "nested", "advice"),
-    [
-        ("rule", "rda", "gamma", "write rule=RDA()"),
-        ("rule", "ftrl", "alpha", "write rule=FTRL()"),
-        ("rule__schedule", "power", "power_t", "write schedule=Power()"),
-        ("rule__storage", "tables", "budget", "write storage=Tables()"),
-        ("rule__average", "polynomial", "degree", "write average=PolynomialDecay()"),
-        ("rule__average", True, "first", "write average=FromStep()"),
-        ("loss", "huber", "epsilon", "write loss=Huber()"),
-    ],
-)
-def test_a_parameter_of_a_name_says_which_object_to_write(parameter, name, nested, advice):
+@pytest.mark.parametrize(("kind", "parameter"), [each for each in KINDS if kinds_of(each[0])])
+def test_a_parameter_of_a_name_says_which_object_to_write(kind, parameter):
     """rule__gamma on rule="rda" needs an object that can hold a gamma."""
-    key, model = f"{parameter}__{nested}", model_with(parameter, name)
+    nested, model = next(iter(kinds_of(kind))), model_with(parameter, name_of(kind))
+    key = f"{parameter}__{nested}"
     with pytest.raises(ValueError, match=f"^{key} needs an object") as error:
         model.set_params(**{key: 0.5})
-    assert str(error.value).endswith(advice)
+    assert str(error.value).endswith(f"write {parameter.removeprefix('rule__')}={kind.__name__}()")
     X, y = make_data(n_classes=0)
     with pytest.raises(ValueError, match=f"^{key} needs an object"):
         GridSearchCV(model, {key: [0.5, 5]}, cv=3, error_score="raise").fit(X, y)

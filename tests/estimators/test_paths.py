@@ -131,22 +131,21 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "kind", "message"), REFUSED, ids=lambda value: str(value)[:40])
-def test_what_cannot_be_a_path_is_refused(options, kind, message):
-    """The error names the argument and what to write."""
+def test_what_cannot_be_a_path_is_refused():
+    """The error names the argument and what to write; targets that do not suit the loss, too."""
     X, y = make_data(n=20, d=5)
-    with pytest.raises(kind, match=message):
-        net_path(X, y, **options)
-
-
-def test_targets_that_do_not_suit_the_loss_are_refused():
-    """Numbers under a loss for labels, and three classes, are refused with what to write."""
-    X, y = make_data(n=30, d=5, n_classes=0)
-    with pytest.raises(ValueError, match=r"loss='log_loss' is for .* write loss='squared_error'"):
-        net_path(X, y)
-    X, y = make_data(n=30, d=5, n_classes=3)
-    of_counts = "got 3 classes: give y == label for a path.* write loss='squared_error'"
-    with pytest.raises(ValueError, match=of_counts):
-        net_path(X, y)
+    for options, kind, message in REFUSED:
+        with pytest.raises(kind, match=message):
+            net_path(X, y, **options)
+    X, three = make_data(n=30, d=5, n_classes=3)
+    for targets, message in (
+        (
+            make_data(n=30, d=5, n_classes=0)[1],
+            r"loss='log_loss' is for .* write loss='squared_err",
+        ),
+        (three, "got 3 classes: give y == label for a path.* write loss='squared_error'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            net_path(X, targets)
     with pytest.raises(ValueError, match="features"):
-        net_path(X, y == 1, l1s=2).decision_function(X[:, :3])
+        net_path(X, three == 1, l1s=2).decision_function(X[:, :3])

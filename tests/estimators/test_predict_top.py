@@ -30,49 +30,46 @@ def expected_top(decision, k):
     return np.argsort(-decision, axis=1, kind="stable")[:, :k]
 
 
-def decisions_with_ties(data, n_outputs=L):
+def decisions_with_ties(data):
     """Rows of few different numbers, for a model that gives them back."""
-    number = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
-    row = st.lists(number, min_size=n_outputs, max_size=n_outputs)
+    row = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=L, max_size=L)
     return np.array(data.draw(st.lists(row, min_size=1, max_size=6)))
 
 
 @functools.cache
-def tied(labels=False, n_outputs=L):
+def tied(labels):
     """The model whose w.x + b is x itself."""
-    return model_of(np.eye(n_outputs), labels)
+    return model_of(np.eye(L), labels)
+
+
+def decisions_without_ties(data, labels):
+    """Sparse rows, and a model of random weights."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    X = sparse.random(12, D, density=0.4, format="csr", random_state=rng)
+    return X, model_of(rng.standard_normal((L, D)), labels, rng.standard_normal(L))
 
 
 @pytest.mark.parametrize("labels", [False, True], ids=["classes", "labels"])
-@given(data=st.data())
-def test_equal_numbers_come_in_the_order_of_their_indices(labels, data):
-    """The answer is that of a stable sort, for every k; the highest class is the prediction."""
-    X, model = decisions_with_ties(data), tied(labels)
-    for k in range(1, L + 1):
-        found, scores = model.predict_top(X, k)
-        np.testing.assert_array_equal(found, expected_top(X, k))
-        np.testing.assert_array_equal(scores, np.take_along_axis(X, found, axis=1))
-    if not labels:
-        np.testing.assert_array_equal(found[:, 0], model.predict(X))
-    for k in (0, L + 1, 1.5):
-        with pytest.raises((TypeError, ValueError), match="k must"):
-            model.predict_top(X, k)
-
-
-@pytest.mark.parametrize("labels", [False, True], ids=["classes", "labels"])
-@given(seed=st.integers(0, 99), rows=st.sampled_from([1, 5, 2**22]))
-def test_answers_in_blocks_are_those_of_a_whole_sort(labels, seed, rows):
-    """Sparse X, and blocks of any size."""
-    rng = np.random.default_rng(seed)
-    X = sparse.random(12, D, density=0.4, format="csr", random_state=seed)
-    model = model_of(rng.standard_normal((L, D)), labels, rng.standard_normal(L))
+@pytest.mark.parametrize("ties", [False, True], ids=["", "ties"])
+@given(data=st.data(), rows=st.sampled_from([1, 5, 2**22]))
+def test_answers_are_those_of_a_stable_sort(ties, labels, data, rows):
+    """For every k, of equal numbers too, in blocks of any size; the highest class is predicted."""
+    if ties:
+        X, model = decisions_with_ties(data), tied(labels)
+    else:
+        X, model = decisions_without_ties(data, labels)
     decision = model.decision_function(X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lazynet.estimators.linear._NUMBERS_OF_A_BLOCK", rows * L)
         answers = [model.predict_top(X, k) for k in range(1, L + 1)]
     for k, (found, scores) in enumerate(answers, start=1):
         np.testing.assert_array_equal(found, expected_top(decision, k))
-        np.testing.assert_array_equal(scores, -np.sort(-decision, axis=1)[:, :k])
+        np.testing.assert_array_equal(scores, np.take_along_axis(decision, found, axis=1))
+        if not labels:
+            np.testing.assert_array_equal(found[:, 0], model.predict(X))
+    for k in (0, L + 1, 1.5):
+        with pytest.raises((TypeError, ValueError), match="k must"):
+            model.predict_top(X, k)
 
 
 @pytest.mark.parametrize("tie", [False, True], ids=["", "tie"])

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import average_precision_score
 from support import AS_PASSED, same_bits
 from support.matrices import categories, make_data, noisy_documents
+from support.portrait import portrait
 
 from lazynet import (
     FTRL,
@@ -37,14 +38,6 @@ from lazynet.training.settings import TOL
 #: A fit whose best epoch is not its last, with a rate that is too large to come to rest.
 RESTLESS = dict(l1=1e-3, l2=1e-4, random_state=0, max_iter=12, n_iter_no_change=12)
 STORAGES = ["clock", Tables(budget=17), Dense()]
-
-
-def learnable(n=300, d=40, seed=0, density=0.3):
-    """Rows of about the same length whose class a linear model can tell."""
-    random = np.random.RandomState(seed)
-    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
-    X.data = random.standard_normal(X.nnz)
-    return X, (X @ random.standard_normal(d) > 0).astype(int)
 
 
 # --- what an epoch costs --------------------------------------------------------------------
@@ -83,7 +76,7 @@ def epochs_until_idle(losses, tol, patience):
 @pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
 def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
     """The epoch at which training stops is the one that the recorded losses call for."""
-    X, y = learnable()
+    X, y = make_data(300, 40)
     model = LazyNetClassifier(
         tol=tol,
         n_iter_no_change=patience,
@@ -252,7 +245,7 @@ def test_early_stopping_keeps_the_best_epoch_with_its_whole_state(rule, n_classe
 @pytest.mark.parametrize("density", [0.05, 1.0])
 def test_the_default_number_of_epochs(density, options):
     """The same for tables and sparse rows, whatever else is given; or that of ``sample_order``."""
-    X, y = learnable(60, 40, density=density)
+    X, y = make_data(60, 40, density=density)
     for Estimator, epochs in ((LazyNetClassifier, 6), (LazyNetRegressor, 20)):
         model = Estimator(tol=None, **options)
         assert model.fit(X, y).n_iter_ == epochs
@@ -430,35 +423,28 @@ def test_every_class_keeps_its_share(fraction, seed):
     assert not np.array_equal(split(200, fraction, np.random.RandomState(99), classes)[1], held)
 
 
-@pytest.mark.parametrize(
-    ("options", "given", "message"),
-    [
-        (dict(validation_fraction=0.99), {}, r"validation_fraction=0\.99 of 20 rows in 2 classes"),
-        ({}, dict(sample_order=[0, 1]), "sample_order cannot be given with early_stopping=True"),
-    ],
-)
-def test_early_stopping_that_cannot_be_is_refused(options, given, message):
-    """The error names the argument, and the model stays what it was."""
-    X, y = make_data(n=20)
-    model = LazyNetClassifier(early_stopping=True, random_state=0).fit(X, y)
-    before = model.coef_.copy()
-    with pytest.raises(ValueError, match=message):
-        model.set_params(**options).fit(X, y, **given)
-    assert same_bits(model.coef_, before)
-    with pytest.raises(ValueError, match="leaves too few rows to train on"):
-        model.fit(X[:2], [0, 1])
+def test_early_stopping_that_cannot_be_is_refused():
+    """The error names the argument, and the model stays what it was.
 
-
-def test_weights_that_leave_a_part_without_weight_are_refused():
-    """Rows that all count for nothing can neither judge nor be learned from."""
+    Rows that all count for nothing can neither judge nor be learned from.
+    """
     X, y = make_data(n=40)
-    rows, held = split(40, 0.1, np.random.RandomState(0), y)
-    model = LazyNetClassifier(early_stopping=True, random_state=0)
-    for part, message in ((held, "4 rows that are held out"), (rows, "36 rows to train on")):
-        weights = np.ones(40)
-        weights[part] = 0.0
-        with pytest.raises(ValueError, match=f"sample_weight.*must not be zero for all {message}"):
-            model.fit(X, y, sample_weight=weights)
+    model = LazyNetClassifier(early_stopping=True, random_state=0).fit(X, y)
+    before, weights = portrait(model), {}
+    for part in split(40, 0.1, np.random.RandomState(0), y):
+        weights[len(part)] = np.where(np.isin(np.arange(40), part), 0.0, 1.0)
+    no_weight = "sample_weight.*must not be zero for all"
+    for fraction, rows, given, message in (
+        (0.99, X, {}, r"validation_fraction=0\.99 of 40 rows in 2 classes"),
+        (0.1, X[:2], {}, "leaves too few rows to train on"),
+        (0.1, X, dict(sample_order=[0, 1]), "sample_order cannot be given with early_stopping=Tru"),
+        (0.1, X, dict(sample_weight=weights[4]), f"{no_weight} 4 rows that are held out"),
+        (0.1, X, dict(sample_weight=weights[36]), f"{no_weight} 36 rows to train on"),
+    ):
+        targets = y if rows is X else [0, 1]
+        with pytest.raises(ValueError, match=message):
+            model.set_params(validation_fraction=fraction).fit(rows, targets, **given)
+        assert portrait(model.set_params(validation_fraction=0.1)) == before
 
 
 # --- warnings -------------------------------------------------------------------------------
@@ -466,7 +452,7 @@ def test_weights_that_leave_a_part_without_weight_are_refused():
 
 def test_a_loss_that_still_falls_fast_is_told():
     """More than a tenth in the last epoch: the warning says how fast, and what to raise."""
-    X, y = learnable()
+    X, y = make_data(300, 40)
     model = LazyNetClassifier(l1=0.0, rule=FoBoS(Constant(0.02)), max_iter=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"still fell by 1\d% in the last of max_iter=3"):
         model.fit(X, y)
@@ -479,7 +465,7 @@ def test_a_loss_that_still_falls_fast_is_told():
         model.set_params(max_iter=3, tol=None).fit(X, y)
         model.set_params(max_iter=1, tol=TOL).fit(X, y)
         automatic = LazyNetClassifier(max_iter=4, random_state=0)
-        automatic.fit(*learnable(d=2000, density=0.02))
+        automatic.fit(*make_data(300, 2000, density=0.02))
     falls = [line["progressive_loss"] for line in automatic.history_]
     assert falls[-1] < 0.9 * falls[-2], "automatic rates suit the number of epochs"
     with pytest.warns(ConvergenceWarning, match="write standardize='auto', .* or raise max_iter"):
@@ -525,27 +511,20 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     )
 
 
-@pytest.mark.parametrize(
-    ("counts", "error", "message"),
-    [
-        (None, ValueError, r"write class_weight=Balanced\(class_counts={class: number of rows}\)"),
-        ([3, 4], TypeError, "class_counts of Balanced must map every class"),
-        (
-            {0: 3, 1: 0},
-            ValueError,
-            "class_counts of Balanced for the class 1 must be finite and pos",
-        ),
-        ({0: 3, 1: "x"}, TypeError, "class_counts of Balanced for the class 1 must be a number"),
-        ({0: 3}, ValueError, r"class_counts of Balanced must name the classes \[0 1\], got \[0\]"),
-        ({0: 3, 1: 4, 2: 5}, ValueError, "class_counts of Balanced must name the classes"),
-        ({0: 1e-308, 1: 1e308}, ValueError, "class_counts of Balanced must have a finite ratio"),
-    ],
-    ids=str,
-)
-def test_counts_that_cannot_balance_are_refused(counts, error, message):
+def test_counts_that_cannot_balance_are_refused():
     """The error names the counts, and nothing is learned."""
     X, y = make_data()
-    model = LazyNetClassifier(class_weight=Balanced(counts))
-    with pytest.raises(error, match=message):
-        model.partial_fit(X, y, classes=[0, 1])
-    assert not hasattr(model, "coef_")
+    for counts, message in (
+        (None, r"write class_weight=Balanced\(class_counts={class: number of rows}\)"),
+        ([3, 4], "class_counts of Balanced must map every class"),
+        ({0: 3, 1: 0}, "class_counts of Balanced for the class 1 must be finite and pos"),
+        ({0: 3, 1: "x"}, "class_counts of Balanced for the class 1 must be a number"),
+        ({0: 3}, r"class_counts of Balanced must name the classes \[0 1\], got \[0\]"),
+        ({0: 3, 1: 4, 2: 5}, "class_counts of Balanced must name the classes"),
+        ({0: 1e-308, 1: 1e308}, "class_counts of Balanced must have a finite ratio"),
+    ):
+        model = LazyNetClassifier(class_weight=Balanced(counts))
+        error = TypeError if "must map" in message or "a number" in message else ValueError
+        with pytest.raises(error, match=message):
+            model.partial_fit(X, y, classes=[0, 1])
+        assert not hasattr(model, "coef_")

@@ -36,7 +36,7 @@ _MINIMUM = (
 _DATA = (
     "exact/test_parser exact/test_streams estimators/test_fit_from_sources estimators/test_units "
     "exact/test_units_of_chunks safe/test_files_cut_short safe/test_input "
-    "safe/test_memory_layouts_of_arrays estimators/test_fits_from_mapped_rows "
+    "safe/test_memory_layouts_of_arrays "
     "safe/test_streams_in_trouble"
 )
 # Short tests of whole models, which notice faults of all kinds.
@@ -52,7 +52,7 @@ CLOSE = {
     "rules": f"exact/test_formulas_of_rules_and_schedules safe/test_parameters {_MODELS} "
     f"{_ENGINES}",
     "training": f"{_MODELS} estimators/test_training estimators/test_many_outputs "
-    "estimators/test_units exact/test_grids estimators/test_lazy_net_cv "
+    "estimators/test_units exact/test_grids "
     "estimators/test_choices_by_folds safe/test_weights_that_are_given safe/test_parameters "
     "estimators/test_parameter_objects exact/test_rates_of_later_epochs exact/test_streams",
     "data": f"{_DATA} {_MODELS}",

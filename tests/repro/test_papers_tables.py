@@ -294,25 +294,37 @@ def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
     assert load("crossover", tmp_path / "out")["settings"]["data"] is None
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint", "code"),
-    [
-        (["tabel"], "there is no study 'tabel'; there are table, corpus", 2),
-        (["table", "--data", "nowhere.svm"], "nowhere.svm", 1),
-        (["corpus", "--nonzeros", "1e9"], "nonzeros must lie between", 1),
-        (["table", "--repeats", "0"], "repeats must be at least 1, got 0", 1),
-        (["table", "--examples", "-3"], "examples must be at least 1", 1),
-        (["table", "--features", "0"], "features must be at least 1", 1),
-        (["table", "--seconds", "nan"], "seconds must be positive", 1),
-        (["table", "--seed", "-1"], "seed must not be negative", 1),
-        (["corpus", "--label", "3"], "give data too", 1),
-    ],
-)
-def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys):
-    """The line says what is wrong; there is no traceback, and nothing is measured."""
-    assert main([*options, "--out", str(tmp_path)]) == code
-    assert complaint in capsys.readouterr().err
-    assert not list(tmp_path.glob("*.json"))
+#: Commands with a mistake, and what is said of each.
+MISTAKES = {
+    "tabel": "there is no study 'tabel'; there are table, corpus",
+    "table --data nowhere.svm": "nowhere.svm",
+    "corpus --nonzeros 1e9": "nonzeros must lie between",
+    "table --repeats 0": "repeats must be at least 1, got 0",
+    "table --examples -3": "examples must be at least 1",
+    "table --features 0": "features must be at least 1",
+    "table --seconds nan": "seconds must be positive",
+    "table --seed -1": "seed must not be negative",
+    "corpus --label 3": "give data too",
+    "medline nowhere.xml": "nowhere.xml: No such file",
+    "medline some.xml --save x.txt": "must end in .svm",
+    "medline some.xml --min-df 0": "--min-df must be at least 1, got 0",
+    "medline some.xml --top-labels -1": "--top-labels must be at least 1",
+    "medline some.xml --abstracts 0": "--abstracts must be at least 1, got 0",
+    "medline some.xml --words 0": "--words must be at least 1, got 0",
+}
+
+
+def test_mistakes_are_told_in_a_line(tmp_path, monkeypatch, capsys):
+    """The line says what is wrong; there is no traceback, and nothing is measured or written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some.xml").write_text("<PubmedArticleSet/>")
+    for command, complaint in MISTAKES.items():
+        code = 2 if command == "tabel" else 1
+        assert main([*command.split(), "--out", str(tmp_path)]) == code, command
+        out, err = capsys.readouterr()
+        assert complaint in err, command
+        assert "Traceback" not in out + err
+    assert [path.name for path in tmp_path.iterdir()] == ["some.xml"]
 
 
 # --- the README ------------------------------------------------------------------------------

@@ -357,24 +357,3 @@ def test_the_papers_corpus_takes_one_command(learnable, write, tmp_path, monkeyp
     printed = (tmp_path / "report" / "printed.md").read_text()
     assert "60 real abstracts were read" in printed
     assert "generated" not in printed
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (["nowhere.xml"], "nowhere.xml: No such file"),
-        (["--save", "x.txt"], r"must end in \.svm"),
-        (["--min-df", "0"], "--min-df must be at least 1, got 0"),
-        (["--top-labels", "-1"], "--top-labels must be at least 1"),
-        (["--abstracts", "0"], "--abstracts must be at least 1, got 0"),
-        (["--words", "0"], "--words must be at least 1, got 0"),
-    ],
-)
-def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, options, complaint):
-    """The line is on the error stream, without a traceback; the status is 1."""
-    monkeypatch.chdir(tmp_path)
-    files = [] if options[0] == "nowhere.xml" else [str(learnable)]
-    assert main(["medline", *files, *options]) == 1
-    out, err = capsys.readouterr()
-    assert re.search(complaint, err)
-    assert "Traceback" not in out + err

@@ -6,14 +6,17 @@ import random
 import re
 import signal
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
-from support.damage import NUMBERS, VALUES, change, damages, flip, nodes_of, truncate
+from support import kinds
+from support.damage import damages, flip, one_change, truncate
 from support.matrices import categories, noisy_documents
 from support.portrait import bits_of
 
@@ -62,41 +65,36 @@ def regressor(**options):
     return LazyNetRegressor(**{"max_iter": 3, "random_state": 0, **options})
 
 
+def short(model):
+    """A copy with few epochs and a seed."""
+    model = clone(model).set_params(max_iter=3)
+    return model if model.random_state is not None else model.set_params(random_state=0)
+
+
 #: Every kind of state: the model, made anew, and what it is fitted on.
 CASES = {
-    "nothing set": (classifier, X, Y),
-    "regression in units": (lambda: regressor(max_iter=8), X, R),
+    **{name: (partial(short, model), kinds.X, y) for name, (model, y) in kinds.STREAMS.items()},
     "no seed": (lambda: classifier(random_state=None), X, Y),
-    "a generator": (lambda: classifier(random_state=np.random.RandomState(3)), X, Y),
     "held-out rows and an average": (
         lambda: classifier(early_stopping=True, rule=FoBoS(average=True)), X, Y,
     ),
     "last steps": (
         lambda: classifier(rule=FoBoS(average="suffix", eta0=1.0), tol=None), X, Y,
     ),
-    "dense": (
-        lambda: classifier(rule=FoBoS(storage="dense", eta0=0.5, average=True), tol=None), X, Y,
-    ),
+    "from a step on": (lambda: classifier(rule=FoBoS(average=FromStep(150), eta0=1.0)), X, Y),
     **{
-        name: (lambda rule=rule, l1=l1: classifier(rule=rule, l1=l1, l2=1e-3), X, Y)
-        for name, rule, l1 in (
-            ("from a step on", FoBoS(average=FromStep(150), eta0=1.0), None),
-            ("tables", FoBoS(storage="tables", eta0=0.5), 1e-3),
-            ("positive", FoBoS(positive=True), 1e-2),
-            *((rule, rule, 1e-3) for rule in (
-                "fobos", "sgd", "truncated_gradient", "rda", "ftrl", "saga", "carpenter_inexact",
-            )),
-        )
+        rule: (lambda rule=rule: classifier(rule=rule, l1=1e-3, l2=1e-3), X, Y)
+        for rule in ("fobos", "sgd", "saga", "ftrl")
     },
     "in order": (lambda: classifier(shuffle=False), X, Y),
-    "softmax": (lambda: classifier(loss="softmax"), X, Y3),
-    "labels": (lambda: classifier(n_jobs=2), X, YS),
+    "labels in threads": (lambda: classifier(n_jobs=2), X, YS),
     "labels with rates of their own": (lambda: classifier(rule="fobos"), X, YS),
-    "group": (lambda: classifier(rule=FoBoS(group="l2", eta0=0.5)), X, YS),
-    "targets": (lambda: regressor(rule=FoBoS(average="polynomial", eta0=0.01)), X, RS),
-    "float32": (lambda: regressor(dtype="float32"), X, RS),
+    "an engine for each label": (lambda: classifier(rule="truncated_gradient"), X, YS),
+    "float32 numbers": (lambda: regressor(dtype="float32"), X, RS),
     "averages of labels": (lambda: classifier(rule=FoBoS(eta0=0.5, average=True)), X, YS),
-    "sparse labels": (classifier, X, sparse.csr_matrix(YS)),
+    "averages of targets": (
+        lambda: regressor(rule=FoBoS(average="polynomial", eta0=0.01)), X, RS,
+    ),
     "a source": (
         lambda: classifier(l1=1e-3, random_state=None, class_weight="balanced"),
         rows_of_chunks(), None,
@@ -241,6 +239,7 @@ OTHERS = {
     "y": (classifier(), X, Y[::-1]),
     "sample_weight": (classifier(), X, Y, np.full(N, 2.0)),
     "sample_order": (classifier(), X, Y, None, np.arange(N)),
+    "the estimator, loss, y, class_weight": (regressor(), X, R),
 }  # fmt: skip
 
 
@@ -273,23 +272,18 @@ def test_the_file_of_another_call_is_refused(other, path):
     classifier(verbose=0).fit(X, Y, checkpoint=path)
 
 
-def test_other_sources_estimators_and_versions_are_refused(path, monkeypatch):
+def test_other_versions_sources_and_windows_are_refused(path, monkeypatch):
     """Other windows give the rows in another order; another lazynet may compute other bits."""
     stop_in(classifier(n_jobs=1), path, X, Y)
-    for model, data, words in (
-        (classifier(), [rows_of_chunks()], r"the facts of X, .*the first rows of X"),
-        (regressor(), [X, R], "the estimator"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            model.fit(*data, checkpoint=path)
+    with pytest.raises(ValueError, match=r"the facts of X, .*the first rows of X"):
+        classifier().fit(rows_of_chunks(), checkpoint=path)
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "__version__", "7.0")
         with pytest.raises(ValueError, match="Differences: the version of lazynet"):
             classifier().fit(X, Y, checkpoint=path)
     # The number of threads may change.
-    assert bits_of(classifier(n_jobs=2).fit(X, Y, checkpoint=path).set_params(n_jobs=None)) == (
-        bits_of(classifier().fit(X, Y))
-    )
+    found = classifier(n_jobs=2).fit(X, Y, checkpoint=path).set_params(n_jobs=None)
+    assert bits_of(found) == bits_of(classifier().fit(X, Y))
     stop_in(classifier(), path, rows_of_chunks())
     source = rows_of_chunks()
     source.window = 20
@@ -383,7 +377,7 @@ def test_a_full_disk_ends_no_run(path, monkeypatch):
 # --- damage --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["small", "nothing set", "targets"])
+@pytest.mark.parametrize("name", ["small", "default", "targets"])
 def test_damage_is_seen(name, path):
     """Flipped bits, lost ends, and every other kind; the error names the file and what to do."""
     wanted = bits_of(fit(name)[0])
@@ -408,7 +402,7 @@ def parts(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "_LARGEST_CHUNK", 64)
         with pytest.raises(Ended):
-            fit("nothing set", path, stop_after=2)
+            fit("default", path, stop_after=2)
     return container.read(path, FORMAT)
 
 
@@ -418,27 +412,21 @@ def test_a_state_that_lies_is_refused_or_harmless(data, parts, tmp_path_factory)
 
     A part of another kind is refused with the name of the file, which stays.
     """
-    header, arrays = copy.deepcopy(parts)
+    header, arrays = parts
     path, state, must_refuse = tmp_path_factory.getbasetemp() / "changed", header["state"], False
-    if data.draw(st.booleans()):
-        name = data.draw(st.sampled_from([key for key in sorted(arrays) if arrays[key].size]))
-        array = arrays[name] = arrays[name].copy()
-        with np.errstate(all="ignore"):
-            value = np.array(data.draw(st.sampled_from(NUMBERS))).astype(array.dtype)
-        array.reshape(-1)[data.draw(st.integers(0, array.size - 1))] = value
-    else:
-        place = data.draw(st.sampled_from([*nodes_of(state)]))
-        value = data.draw(st.sampled_from(VALUES))
-        kinds = {type(value), type(state[place[0]])}
-        must_refuse = len(place) == 1 and place[0] in MUST_BE and len(kinds) == 2
-        must_refuse &= not kinds <= {int, float, bool}
-        header = change(header, ("state", *place), value)
+    changed, arrays, change = one_change(data, state, arrays)
+    if change is not None:
+        place, value = change
+        types = {type(value), type(state[place[0]])}
+        must_refuse = len(place) == 1 and place[0] in MUST_BE and len(types) == 2
+        must_refuse &= not types <= {int, float, bool}
+    header = {**header, "state": changed}
     container.write(path, FORMAT, header, arrays)
     before = path.read_bytes()
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            fit("nothing set", path)
+            fit("default", path)
     except REFUSALS as error:
         if must_refuse:
             assert re.match("a fit cannot resume from .*changed, and", str(error))  # noqa: PT017

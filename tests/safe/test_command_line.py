@@ -19,6 +19,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score, mean_absolute_error, r2_score
+from support.matrices import make_data
 
 import lazynet.cli
 from lazynet import FTRL, FoBoS, Power
@@ -32,22 +33,14 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of
 HERE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-def rows_of(n, classes=2, d=30, seed=0):
-    """Rows and their classes."""
-    rng = np.random.default_rng(seed)
-    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
-    scores = X @ rng.standard_normal((d, classes))
-    return X, scores.argmax(axis=1)
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with rows of every kind, which is the current one."""
     monkeypatch.chdir(tmp_path)
     for name, classes, n, seed in (("two", 2, 400, 0), ("new", 2, 100, 1), ("three", 3, 300, 2)):
-        X, y = rows_of(n, classes, seed=seed)
+        X, y = make_data(n, 30, classes, seed)
         dump_svmlight_file(X, y, f"{name}.svm", zero_based=False)
-    X, y = rows_of(200)
+    X, y = make_data(200, 30)
     dump_svmlight_file(X, X @ np.arange(30.0), "numbers.svm", zero_based=False)
     Path("rows.vw").write_text("".join(f"{k % 2 * 2 - 1} | a{k % 7} b{k % 5}\n" for k in range(99)))
     rng = np.random.default_rng(3)
@@ -259,7 +252,7 @@ def test_going_on(folder):
 @pytest.mark.parametrize("base", [0, 1])
 def test_columns_from_0_or_1_are_remembered(folder, base):
     """Rows without a column 0 are read as the model's own rows."""
-    X, y = rows_of(300)
+    X, y = make_data(300, 30)
     dump_svmlight_file(X, y, "own.svm", zero_based=base == 0)
     later = sparse.hstack([sparse.csr_matrix((300, 5)), X[:, 5:]]).tocsr()
     dump_svmlight_file(later, y, "later.svm", zero_based=base == 0)
@@ -347,7 +340,7 @@ def test_words_that_no_text_had_before(folder, capsys, run_json):
 
 def test_a_note_that_is_not_as_it_must_be(folder, capsys):
     """The file of a model may come from anywhere."""
-    model = lazynet.LazyNetClassifier().fit(*rows_of(50))
+    model = lazynet.LazyNetClassifier().fit(*make_data(50, 30))
     for note, message in (([], "does not say how its rows"), ({"format": "other"}, "")):
         model_files.save(model, "n.lazy", note)
         assert run("test", "n.lazy", "two.svm") == (2 if message else 0)
@@ -423,7 +416,7 @@ def test_bad_input_is_refused(folder, capsys):
     for name, (data, _) in BAD_FILES.items():
         if data is not None:
             Path(name).write_bytes(data)
-    lazynet.DualNetClassifier(l1=1e-2).fit(*rows_of(100)).save("dual.lazy")
+    lazynet.DualNetClassifier(l1=1e-2).fit(*make_data(100, 30)).save("dual.lazy")
     lazynet.LazyNetRegressor().fit(np.eye(2), np.eye(2)).save("targets.lazy")
     for command in ("train two.svm -o old.lazy --passes 1", "convert new.svm -o x.rows",
                     "convert labels.svm --multilabel --features 20 -o labels.rows",

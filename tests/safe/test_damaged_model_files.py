@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 from scipy import sparse
-from support.damage import NUMBERS, VALUES, change, damages, nodes_of
+from support.damage import change, damages, one_change
 
 import lazynet
 from lazynet import ASGDRegressor, FoBoS, LazyNetClassifier
@@ -121,23 +121,23 @@ def test_what_is_no_file(tmp_path):
             lazynet.load(tmp_path / "pipe")
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (
-            {"format_version": 2, "lazynet_version": "7.0"},
-            r"by lazynet 7\.0 in version 2 .* reads version 1: read it with lazynet 7\.0",
-        ),
-        ({"format": "lazynet checkpoint"}, "it is the file of a lazynet checkpoint"),
-        ({"format": None}, "is no lazynet model"),
-    ],
-)
-def test_other_versions_and_formats(changes, words, parts, tmp_path):
+#: Other versions and formats in the header, and what is said of each.
+OTHERS = [
+    ({"format_version": 2, "lazynet_version": "7.0"},
+     r"by lazynet 7\.0 in version 2 .* reads version 1: read it with lazynet 7\.0"),
+    ({"format": "lazynet checkpoint"}, "it is the file of a lazynet checkpoint"),
+    ({"format": None}, "is no lazynet model"),
+]  # fmt: skip
+
+
+def test_other_versions_and_formats(parts, tmp_path):
     """The error names both versions and says what to do; the document is not looked at."""
     header, arrays = parts
-    container.write(tmp_path / "model", FORMAT, {**header, "document": "other", **changes}, arrays)
-    with pytest.raises(ValueError, match=words):
-        lazynet.load(tmp_path / "model")
+    for changes, words in OTHERS:
+        changed = {**header, "document": "other", **changes}
+        container.write(tmp_path / "model", FORMAT, changed, arrays)
+        with pytest.raises(ValueError, match=words):
+            lazynet.load(tmp_path / "model")
 
 
 # --- files that somebody has made ----------------------------------------------------------------
@@ -246,17 +246,7 @@ def use(model):
 def test_any_change_is_refused_or_harmless(data, parts, tmp_path_factory):
     """A node of the document is replaced or lost, or a number of an array; the checksum fits."""
     header, arrays = parts
-    document, arrays = header["document"], dict(arrays)
-    if data.draw(st.booleans()):
-        place = data.draw(st.sampled_from([*nodes_of(document)]))
-        document = change(document, place, data.draw(st.sampled_from(VALUES)))
-    else:
-        name = data.draw(st.sampled_from([key for key in sorted(arrays) if arrays[key].size]))
-        array = arrays[name] = arrays[name].copy()
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = np.array(data.draw(st.sampled_from(NUMBERS))).astype(array.dtype)
-        array.reshape(-1)[data.draw(st.integers(0, array.size - 1))] = value
+    document, arrays, _ = one_change(data, header["document"], arrays)
     path = tmp_path_factory.getbasetemp() / "changed"
     container.write(path, FORMAT, {**header, "document": document}, arrays)
     with contextlib.suppress(ValueError, MemoryError):

@@ -14,6 +14,7 @@ from support.models import (
     RawRegressor,
     arguments_of,
     called,
+    good_arguments,
     made,
     methods_over_rows,
 )
@@ -241,18 +242,6 @@ BAD_MATRICES = [
 ]
 
 
-@METHODS
-@EVERY_ESTIMATOR
-@pytest.mark.every_case
-def test_bad_matrices_are_refused(Estimator, method):
-    """Every defect of X is named, with its row where it has one, before anything is changed."""
-    X, y = make_data()
-    model = Estimator(l1=0.01, max_iter=2, tol=None, random_state=0).fit(X, y)
-    for make_bad, *patterns in BAD_MATRICES:
-        matrix = make_bad()
-        assert_refused(model, method, (matrix, y[: matrix.shape[0]]), ValueError, *patterns)
-
-
 #: What stands in place of y and of weights that are all 1, and what is said of it.
 BAD_COMPANIONS = [
     (lambda y, s: (y[:-1], s), "inconsistent numbers of samples"),
@@ -269,21 +258,28 @@ BAD_COMPANIONS = [
 ]
 
 
+#: Orders of rows, and what is said of them.
+BAD_ORDERS = [
+    *((order, f"row numbers from 0 to {N - 1}") for order in ([0, N], [-1])),
+    ([0.5], "must hold integers"), ([], "sample_order must"),
+    (np.zeros((2, 2, 2), int), "one or two dimensions"),
+]  # fmt: skip
+
+
 @METHODS
 @EVERY_ESTIMATOR
 @pytest.mark.every_case
-def test_bad_targets_weights_and_orders_are_refused(Estimator, method):
-    """Each is refused by name, and the model stays as it was."""
+def test_bad_matrices_targets_weights_and_orders_are_refused(Estimator, method):
+    """Each is named, with its row where it has one, and the model stays as it was."""
     X, y = make_data()
     model = Estimator(l1=0.01, max_iter=2, tol=None, random_state=0).fit(X, y)
+    for make_bad, *patterns in BAD_MATRICES:
+        matrix = make_bad()
+        assert_refused(model, method, (matrix, y[: matrix.shape[0]]), ValueError, *patterns)
     error = (TypeError, ValueError)
     for change, *patterns in BAD_COMPANIONS:
         assert_refused(model, method, (X, *change(y.astype(float), np.ones(N))), error, *patterns)
-    for order, pattern in (
-        ([0, N], f"row numbers from 0 to {N - 1}"), ([-1], f"row numbers from 0 to {N - 1}"),
-        ([0.5], "must hold integers"), ([], "sample_order must"),
-        (np.zeros((2, 2, 2), int), "one or two dimensions"),
-    ):  # fmt: skip
+    for order, pattern in BAD_ORDERS:
         patterns = "sample_order", pattern
         assert_refused(model, method, (X, y), error, *patterns, sample_order=order)
 
@@ -293,23 +289,6 @@ def masked(values):
     array = np.ma.array(values, mask=False)
     array.mask.flat[-1] = True
     return array
-
-
-# --- refused: parameters -------------------------------------------------------------------
-
-
-@METHODS
-@EVERY_STORAGE
-def test_sgd_refuses_rates_that_would_flip_the_weights(storage, method):
-    """SGD with eta*l2 >= 1 is refused, naming the largest rate allowed; FoBoS takes any rate."""
-    X, y = make_data()
-    rule = FoBoS("constant", storage=storage)
-    model = LazyNetClassifier(rule=rule, max_iter=1, tol=None).fit(X, y)
-    for eta in (0.25, 3.0):
-        model.set_params(rule=SGD("constant", eta0=eta, storage=storage), l2=4.0)
-        assert_refused(model, method, (X, y), ValueError, "less than 0.25", "l2=4", "rule='fobos'")
-    call(copy.deepcopy(model).set_params(rule__eta0=0.2499), method, X, y)
-    call(model.set_params(rule=rule), method, X, y)
 
 
 # --- refused: the Stepper ------------------------------------------------------------------
@@ -352,16 +331,13 @@ MASKED_ELSEWHERE = {
 def test_masked_entries_are_refused(Estimator):
     """No mask is ignored, whatever method is called; a mask without masked entries is no harm."""
     X, y = make_data()
-    model, each = made(Estimator).fit(np.ma.array(X.toarray(), mask=False), y), np.arange(N)
+    model = made(Estimator).fit(np.ma.array(X.toarray(), mask=False), y)
     hidden, before = (X.copy(), X.tocsc(), X.tocoo()), portrait(model)
     for matrix in hidden:
         matrix.data = masked(matrix.data)
-    masks = {
-        "X": [masked(X.toarray()), [*map(masked, X.toarray())], *hidden],
-        "y": [masked(y)], "sample_weight": [masked(np.ones(N))], "sample_order": [masked(each)],
-        "coef_init": [masked(np.zeros(D))], "intercept_init": [masked([0.0])],
-        "classes": [masked([0, 1])], "groups": [masked(each % 3)],
-    }  # fmt: skip
+    good = good_arguments(Estimator, X.shape, n_classes=2)
+    masks = {name: [masked(value)] for name, value in good.items() if name != "k"}
+    masks["X"] = [masked(X.toarray()), [*map(masked, X.toarray())], *hidden]
     calls = [
         (name, lambda m=method, name=name, bad=bad: called(model, m, **{"X": X, "y": y, name: bad}))
         for method in methods_over_rows(model)
@@ -407,7 +383,10 @@ def test_settings_that_do_not_go_together():
         (dict(rule=FoBoS([[0.1]])), "schedule as an array must have one dimension"),
         (dict(rule=FoBoS(lambda t: np.nan)), "schedule must give finite rates", "nan at"),
         (dict(rule=FoBoS("pegasos"), l2=0.0), "pegasos", "needs l2 > 0"),
-    ):
+        *((dict(rule=SGD("constant", eta0=eta, storage=storage), l2=4.0),
+           "less than 0.25", "l2=4", "rule='fobos'")
+          for eta in (0.25, 3.0) for storage in STORAGES),
+    ):  # fmt: skip
         for method in ("fit", "partial_fit"):
             model = trained(X, y).set_params(**options)
             assert_refused(model, method, (X, y), (TypeError, ValueError), *patterns)
@@ -432,8 +411,8 @@ def test_refused_data_of_other_features_or_classes():
         DualNetClassifier(warm_start=True, l1=1e-2).fit(X, y),
     ):
         before = portrait(model)
-        for data in ((wide, y), (X, np.arange(N) % 3)):
-            with pytest.raises(ValueError, match=r"warm_start|features"):
+        for data, words in (((wide, y), "features"), ((X, np.arange(N) % 3), "warm_start=True co")):
+            with pytest.raises(ValueError, match=words):
                 model.fit(*data)
             assert portrait(model) == before
 

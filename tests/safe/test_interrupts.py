@@ -207,13 +207,8 @@ class Presses:
 
 
 def observed(model):
-    """What can be seen of a model, bit for bit."""
-    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
-    parameters = model.get_params() if hasattr(model, "get_params") else {}
-    if not parameters:
-        names = ["t", "weights", "intercept", "averages", "average_intercept", "_prediction"]
-    found = [(name, portrait(getattr(model, name, "absent"))) for name in sorted(names)]
-    return (*found, ("parameters", portrait(parameters)))
+    """All of a model, bit for bit, and its weights, which may be kept beside the engines."""
+    return portrait([model, getattr(model, "coef_", None), getattr(model, "intercept_", None)])
 
 
 def calls():

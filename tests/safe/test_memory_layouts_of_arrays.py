@@ -8,8 +8,14 @@ import copy
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import is_classifier
-from support.models import ESTIMATORS, arguments_of, made, methods_over_rows
+from support.models import (
+    ESTIMATORS,
+    arguments_of,
+    called,
+    good_arguments,
+    made,
+    methods_over_rows,
+)
 from support.portrait import differences, portrait
 
 from lazynet import Stepper
@@ -30,23 +36,6 @@ def sparse_rows():
     return sparse.csr_matrix(dense)
 
 
-def good_arguments(Estimator):
-    """Something to pass for every array argument that a method may have."""
-    labels = np.arange(ROWS) % 3
-    n_problems = 3 if is_classifier(Estimator()) else 1
-    start = np.linspace(-1.0, 1.0, n_problems * COLUMNS).reshape(n_problems, COLUMNS)
-    return {
-        "y": labels if is_classifier(Estimator()) else labels / 4 - 0.25,
-        "sample_weight": 1.0 + np.arange(ROWS) / 4,
-        "groups": np.arange(ROWS) % 4,
-        "sample_order": np.tile(np.arange(ROWS)[::-1], (2, 1))[0],
-        "classes": np.arange(3),
-        "k": 2,
-        "coef_init": start,
-        "intercept_init": np.linspace(-0.5, 0.5, n_problems),
-    }
-
-
 #: (estimator, method) for each method that takes rows, and the arrays that it takes.
 METHODS = [(kind, method) for kind in ESTIMATORS for method in methods_over_rows(kind())]
 CASES = [
@@ -65,47 +54,37 @@ def with_array(X, name, array):
     return other
 
 
-def outcome(Estimator, method, X, options):
+def outcome(Estimator, method, X, given):
     """What a method of a fresh (or, to predict, a trained) estimator comes to."""
     model = made(Estimator, max_iter=1)
     if "fit" not in method and method != "verify":
-        given = good_arguments(Estimator)
-        model.fit(sparse_rows(), given["y"])
-    result = getattr(model, method)(X, **options)
+        model.fit(sparse_rows(), good_arguments(Estimator, (ROWS, COLUMNS))["y"])
+    result = called(model, method, X, **given)
     if "fit" in method:
-        return portrait([model.coef_, model.intercept_, model.decision_function(sparse_rows())
-                         if is_classifier(model) else model.predict(sparse_rows())])  # fmt: skip
+        decide = getattr(model, "decision_function", model.predict)
+        result = [model.coef_, model.intercept_, decide(sparse_rows())]
     return portrait(result)
-
-
-def accepted_options(Estimator, method):
-    """Good arguments for those that the method takes."""
-    good = good_arguments(Estimator)
-    takes = arguments_of(Estimator(), method)
-    unknown = set(takes) - set(good) - NO_ARRAYS
-    assert not unknown, f"no good array is known for {unknown} of {Estimator.__name__}.{method}"
-    return {name: good[name] for name in takes if name in good}
 
 
 @EVERY_DISGUISE
 @pytest.mark.parametrize(("Estimator", "method", "array"), CASES)
 def test_arrays_of_estimators(Estimator, method, array, disguise):
     """An array that lies oddly in memory gives the same result, and is left as it was."""
-    change = DISGUISES[disguise]
-    options, X = accepted_options(Estimator, method), sparse_rows()
-    X = X.toarray() if array == "X" else X
-    other, changed_options = X, options
+    good, change = good_arguments(Estimator, (ROWS, COLUMNS)), DISGUISES[disguise]
+    assert array[0] == "X" or array in good, "no good array is known for this argument"
+    X = sparse_rows().toarray() if array == "X" else sparse_rows()
+    other, given = X, good
     if array == "X":
         watched = changed = other = change(X)
     elif array.startswith("X."):
         changed = change(getattr(X, array.partition(".")[2]))
         watched = other = with_array(X, array, changed)
     else:
-        watched = changed = change(options[array])
-        changed_options = {**options, array: changed}
-    expected = outcome(Estimator, method, X, options)
+        watched = changed = change(good[array])
+        given = {**good, array: changed}
+    expected = outcome(Estimator, method, X, good)
     held = portrait(np.array(changed)), copy.deepcopy(portrait(watched))
-    assert differences(expected, outcome(Estimator, method, other, changed_options)) == []
+    assert differences(expected, outcome(Estimator, method, other, given)) == []
     assert (portrait(np.array(changed)), portrait(watched)) == held
 
 

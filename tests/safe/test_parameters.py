@@ -18,7 +18,14 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from support.models import ESTIMATORS, OBJECTS, RawRegressor, short_options
+from support.models import (
+    ESTIMATORS,
+    OBJECTS,
+    RawRegressor,
+    place_of,
+    placed,
+    short_options,
+)
 from support.portrait import portrait
 
 import lazynet
@@ -35,7 +42,6 @@ from lazynet import (
     Power,
     Stepper,
     Suffix,
-    TruncatedGradient,
     selection_stability,
 )
 from lazynet.averages import checked_counts
@@ -121,21 +127,6 @@ def each_parameter(pairs):
 def of_kind(*checks):
     """The parameters that the tables call so."""
     return [(kind, name) for kind, name in PARAMETERS if kinds_of(kind)[name].check in checks]
-
-
-def place_of(kind):
-    """The parameter of a model, or of its rule, that takes an object of this kind."""
-    for owner, prefix in ((LazyNetClassifier, ""), (FoBoS, "rule__")):
-        for name in ("loss", "rule", "class_weight", "schedule", "storage", "average"):
-            if name in kinds_of(owner) and kind in kinds_of(owner)[name].objects:
-                return prefix + name
-    raise AssertionError(f"no parameter takes a {kind.__name__}")
-
-
-def placed(made):
-    """The option of a model that has the object ``made``."""
-    outer, _, inner = place_of(type(made)).partition("__")
-    return {outer: FoBoS(**{inner: made}) if inner else made}
 
 
 def alternatives(of):
@@ -402,7 +393,10 @@ def test_no_object_is_changed_by_the_models_that_use_it(kind):
         if kind not in (Suffix, SAGA):
             model.partial_fit(X, y)
         if getattr(kind, "name", None) not in ALGORITHMS or ALGORITHMS[kind.name].exact:
-            model.verify(X[:10], y[:10])
+            for each in (clone(model), model):
+                was = portrait(each)
+                assert each.verify(X, y, max_rows=10).rows == 10
+                assert portrait(each) == was
         assert model.get_params()[place_of(kind)] is made
     assert portrait(made) == before
 
@@ -684,12 +678,3 @@ def test_adagrad_over_trained_weights_warns_where_it_wipes_them(method):
         messages = warnings_of(model, method, X, y, **{"rule": "adagrad", **options})
         assert ["Raise delta, or set l" in message for message in messages] == [True] * warns
         assert not warnings_of(model, method, X, y)
-
-
-@pytest.mark.parametrize("size", [1e-154, 1e-160, 1e-162])
-def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
-    """Training uses the largest rate that rules take: nobody gave an eta0 to refuse."""
-    X, y = np.diag([size, size]), [0, 1]
-    for rule in ("auto", TruncatedGradient(threshold=1.0)):
-        model = LazyNetClassifier("hinge", rule=rule, fit_intercept=False)
-        assert np.isfinite(model.fit(X, y).coef_).all()

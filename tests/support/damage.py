@@ -2,8 +2,10 @@
 
 import copy
 import random
+import warnings
 
 import numpy as np
+from hypothesis import strategies as st
 
 #: Bytes that mean something to a reader of numbers, JSON, XML or gzip.
 _TELLING = b"0123456789-+.eE,:;\"'{}[]()<>&/\\# \t\r\n\x00\x1f\x8b\xff"
@@ -105,6 +107,7 @@ VALUES = [
     ..., None, True, 0, -1, 30, 2**63, 10**30, 0.5, "", "coef", "LazyNetRegressor", "affine",
     "float32", [], [1], {}, *({tag: value} for tag in TAGS for value in ("coef", 1, [1, 2], [])),
 ]  # fmt: skip
+_VALUE = st.sampled_from(VALUES)
 
 
 def change(document, place, value):
@@ -118,6 +121,24 @@ def change(document, place, value):
     else:
         inner[place[-1]] = value
     return found
+
+
+def one_change(data, document, arrays):
+    """A document and arrays after a change that Hypothesis draws.
+
+    Returns the place and the value of a node that is another one or lost; None if it is an entry of
+    an array.
+    """
+    if data.draw(st.booleans()):
+        place, value = data.draw(st.sampled_from([*nodes_of(document)])), data.draw(_VALUE)
+        return change(document, place, value), arrays, (place, value)
+    name = data.draw(st.sampled_from([key for key in sorted(arrays) if arrays[key].size]))
+    array = arrays[name].copy()
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = np.array(data.draw(st.sampled_from(NUMBERS))).astype(array.dtype)
+    array.reshape(-1)[data.draw(st.integers(0, array.size - 1))] = value
+    return document, {**arrays, name: array}, None
 
 
 def nodes_of(value, place=()):

@@ -19,10 +19,10 @@ def corpus(n_rows=400, d=700, density=0.3, seed=0):
     return X, np.where(generator.random(n_rows) < 0.5, -1.0, 1.0)
 
 
-def make_data(n=60, d=25, n_classes=2, seed=0):
+def make_data(n=60, d=25, n_classes=2, seed=0, density=0.3):
     """Sparse rows, and classes or numbers that depend on them."""
     rng = np.random.default_rng(seed)
-    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
+    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
     X.data = rng.standard_normal(len(X.data))
     scores = X @ rng.standard_normal((d, max(n_classes - 1, 1))) + 0.1
     if n_classes == 0:

@@ -22,6 +22,23 @@ RawClassifier = partial(lazynet.LazyNetClassifier, standardize=False)
 RawRegressor = partial(lazynet.LazyNetRegressor, standardize=False)
 #: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
 OBJECTS = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
+
+
+def place_of(kind):
+    """The parameter of a model, or of its rule, that takes an object of this kind."""
+    for owner, prefix in ((lazynet.LazyNetClassifier, ""), (lazynet.FoBoS, "rule__")):
+        for name in ("loss", "rule", "class_weight", "schedule", "storage", "average"):
+            if name in kinds_of(owner) and kind in kinds_of(owner)[name].objects:
+                return prefix + name
+    raise AssertionError(f"no parameter takes a {kind.__name__}")
+
+
+def placed(made):
+    """The option of a model that has the object ``made``."""
+    outer, _, inner = place_of(type(made)).partition("__")
+    return {outer: lazynet.FoBoS(**{inner: made}) if inner else made}
+
+
 #: The parameters of the small objects.
 WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kinds_of(kind)})
 
@@ -79,6 +96,23 @@ def rows_and_targets(Estimator, random, n=12, d=7, classes=2):
     values = np.where(random.random((n, d)) < 0.4, random.standard_normal((n, d)), 0.0)
     y = np.arange(n) % classes if is_classifier(Estimator()) else random.standard_normal(n)
     return sparse.csr_matrix(values), y
+
+
+def good_arguments(Estimator, shape, n_classes=3):
+    """Something to pass beside X, of this shape, for every argument that a method may have."""
+    (n, d), classifies = shape, is_classifier(Estimator())
+    n_problems = n_classes if classifies and n_classes > 2 else 1
+    labels = np.arange(n) % n_classes
+    return {
+        "y": labels if classifies else labels / 4 - 0.25,
+        "sample_weight": 1.0 + np.arange(n) / 4,
+        "groups": np.arange(n) % 4,
+        "sample_order": np.arange(n)[::-1].copy(),
+        "classes": np.arange(n_classes),
+        "k": 2,
+        "coef_init": np.linspace(-1.0, 1.0, n_problems * d).reshape(n_problems, d),
+        "intercept_init": np.linspace(-0.5, 0.5, n_problems),
+    }
 
 
 def called(model, method, X, y, **options):
