@@ -259,29 +259,26 @@ def negative_slopes(
     return total + low
 
 
-def balance(Examples examples, double[::1] duals not None):
+def balance(Examples examples, double[::1] duals not None, bint exactly=True):
     """Make sum s_i a_i = 0, as an intercept without a penalty demands; returns what is left of it.
 
     The duals of one sign are scaled towards 0.  The domain of every conjugate is convex and holds
-    0, so the duals stay inside.
+    0, so the duals stay inside.  If not ``exactly``, rounding is left.
     """
     cdef Py_ssize_t row, turn
-    cdef double rise = 0.0, rise_low = 0.0, fall = 0.0, fall_low = 0.0, part, importance
-    cdef double upper, lower, rest = 0.0, rest_low
+    cdef double rise = 0.0, fall = 0.0, part, importance, upper, lower, rest = 0.0, rest_low
     check_vector("duals", duals, examples.csr.n_rows)
     with nogil:
         for row in range(examples.csr.n_rows):
             part = importance_of(examples, row) * duals[row]
-            if part > 0.0:
-                add_to(&rise, &rise_low, part)
-            else:
-                add_to(&fall, &fall_low, -part)
+            rise += part if part > 0.0 else 0.0
+            fall -= part if part < 0.0 else 0.0
         upper = fall / rise if rise > fall else 1.0
         lower = rise / fall if fall > rise else 1.0
         for row in range(examples.csr.n_rows):
             duals[row] *= upper if duals[row] > 0.0 else lower
         # Two duals take up what rounding leaves: the first a large part, the second its rounding.
-        for turn in range(3):
+        for turn in range(3 if exactly else 0):
             rest = rest_low = 0.0
             for row in range(examples.csr.n_rows):
                 importance = importance_of(examples, row)

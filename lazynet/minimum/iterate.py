@@ -142,7 +142,7 @@ def proved(
     duals = here.duals if duals is None else duals
     if mean.fit_intercept:
         duals = duals.copy() if own else duals
-        mean.balance(duals)
+        mean.balance(duals, exactly=False)
     # At another penalty u is the same.
     known = own and len(here.correlations) > 0
     u = here.correlations if known else mean.correlations(duals)

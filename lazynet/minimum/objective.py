@@ -240,9 +240,9 @@ class MeanLoss:
         self.balance(duals)
         return duals
 
-    def balance(self, duals: Vector) -> float:
+    def balance(self, duals: Vector, *, exactly: bool = True) -> float:
         """Scale duals so that sum s_i a_i = 0 if there is an intercept; returns what is left."""
-        return sums_of_rows.balance(self.examples, duals) if self.fit_intercept else 0.0
+        return sums_of_rows.balance(self.examples, duals, exactly) if self.fit_intercept else 0.0
 
     @cached_property
     def squared_norms(self) -> Vector:
@@ -380,6 +380,8 @@ def certify(
     >>> found.objective, round(found.dual_objective, 9), found.gap < 1e-12
     (2.5, 2.5, True)
     """
+    # Without an intercept nothing is balanced.
+    before = duals.copy() if mean.fit_intercept else duals
     lost_balance = mean.share * abs(mean.balance(duals))
     if sums is None:
         margins = mean.margins(weights, compensated=True)
@@ -393,6 +395,8 @@ def certify(
             # magnitudes, which is at most max |a_i| max |x_ij|.
             steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
             wrong = _UNIT * (mean.n_rows + 4.0) * steepest
+            # The sums are those of duals that were balanced but for rounding.
+            wrong += float(np.abs(duals - before).max(initial=0.0)) * mean.longest
         excess = sums_of_rows.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
     return certificate_of(
         penalty, weights, intercept, (loss, lost), lost_balance, excess,

@@ -248,7 +248,8 @@ def test_vector_units_change_no_bit(options, n_outputs, values, monkeypatch):
 def test_vector_units_change_no_bit_of_a_loss(loss):
     """The loss of predictions with derivatives, its conjugate, and the largest norm of a row."""
     found, ones, margins = [], np.ones(N), np.linspace(-40.0, 40.0, N)
-    duals = loss.into_domain(margins / 40.0, Y)
+    # Duals in the domain of the conjugate.
+    duals = min(1.0, loss.largest_slope) * (Y * abs(margins) if loss.margin else margins) / 40.0
     steps = Steps(np.arange(N), ones, ones, 0 * ones, 0 * ones, None, np.linspace(-9.0, 9.0, N))
     for level in range(5):
         examples = examples_of(plan_of({}), None)

@@ -163,7 +163,7 @@ PLAIN = {
     "want": lambda p: 1e-9, "target": lambda p: 0.0, "wrong": lambda p: 0.0,
     "only_range": lambda p: False, "most_sweeps": lambda p: 9,
     **dict.fromkeys(("compensated", "universal", "shrink_first", "fit_intercept", "vectorised",
-                     "learns", "by_target"), Sizes.flag),
+                     "learns", "by_target", "exactly"), Sizes.flag),
     # arrays with a number for each column, row or step
     **dict.fromkeys(("weights", "out", "sums", "z", "centre", "stored", "vector", "u", "frequency"),
                     lambda p: p.reals(p.d)),
