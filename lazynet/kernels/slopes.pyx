@@ -98,13 +98,14 @@ def evaluate(
     double[::1] sums not None,          # IN/OUT: u = share sum s_i a_i x_i
     double[::1] totals not None,        # IN/OUT: {share sum s_i l(m_i), its low digits, the sum of
                                         # ``curvatures``, share sum s_i l*(-f a_i) at f = 1, minus
-                                        # its first derivative in f, and its second}
+                                        # its first derivative in f, and about its second}
     Py_ssize_t start,
 ):
     """Visit the rows from ``start`` on; returns how the call ended and the next row."""
     cdef Py_ssize_t row = max(start, 0), n, k, n_rows = rows.n_rows
     cdef int64_t first, stop
-    cdef double importance, part, conjugate, first_order, second_order, bend = 0.0
+    cdef double importance, part, conjugate, first_order, second_order, inverse, limit
+    cdef double bend = 0.0
     cdef double losses[ROWS_AT_ONCE]
     cdef bint moved = False
     check_runnable(examples, loss)
@@ -143,7 +144,10 @@ def evaluate(
                 first_order += importance * (duals[k] * margins[k])
                 conjugate -= importance * (duals[k] * margins[k] + losses[k - row])
                 if curvatures[k] > 0.0:
-                    second_order += importance * (duals[k] * duals[k] / curvatures[k])
+                    # At f = .8 no row then adds more than f l*(-a), where l'' nearly vanishes.
+                    inverse = duals[k] * duals[k] / curvatures[k]
+                    limit = 10.0 * losses[k - row]
+                    second_order += importance * (limit if inverse > limit else inverse)
                 curvatures[k] *= importance
                 bend += curvatures[k]
                 if norms.shape[0]:

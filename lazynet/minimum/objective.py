@@ -51,7 +51,8 @@ RAISE_PENALTY = "Raise l1 or l2"
 _REACH = 64.0
 # How near to a jump of the slope a prediction counts as at the jump, relative to its size.
 _NEAR = 1e-9
-# The scale of the duals from which on their conjugates are computed with more than a bound.
+# The scale of the duals from which on their conjugates are computed with more than a bound; the
+# second derivative of an expansion is limited for this one (kernels/slopes.pyx).
 _CLOSE = 0.8
 # The relative length of the bracket at which the search for an intercept ends.
 _FINE = 1e-15
@@ -63,7 +64,7 @@ def importance_of_rows(y: Vector, importances: Vector | None) -> float:
 
 
 class Expansion(NamedTuple):
-    """(1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and its second."""
+    """(1/n) sum s_i l*(-f a_i) at f = 1, minus its first derivative in f, and about its second."""
 
     value: float
     first: float
