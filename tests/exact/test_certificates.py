@@ -18,7 +18,6 @@ from support.dual import (
     each_loss,
     grid_problem,
     minimiser_of,
-    near_the_minimum,
     precise_loss,
     run_to_the_minimum,
     with_and_without_intercept,
@@ -88,8 +87,7 @@ def assert_certified(problem, found):
     assert np.isfinite([found.objective, found.dual_objective, found.gap]).all()
     assert abs(found.objective - float(exact)) <= 64 * EPSILON * size
     twin = run_to_the_minimum(problem, max_epochs=300)
-    places = [(twin.weights, twin.intercept), near_the_minimum(problem)]
-    for weights, intercept in [*places, (found.coef, found.intercept)]:
+    for weights, intercept in ((twin.weights, twin.intercept), (found.coef, found.intercept)):
         other = exact_objective(problem, weights, intercept)
         assert F(found.gap) >= exact - other
         assert found.dual_objective <= float(other) + 64 * EPSILON * size
@@ -183,8 +181,9 @@ def test_the_largest_l1(loss, fit_intercept):
     walker = minimiser_of(problem)
     above, below = 1.001 * walker.largest_l1, 0.98 * walker.largest_l1
     problem = problem._replace(l1=above)
-    # No weights are better than zero, by a method that knows nothing of dual variables.
-    assert walker.at_zero <= float(exact_objective(problem, *near_the_minimum(problem))) + 1e-9
+    # No weights are better than zero.
+    twin = run_to_the_minimum(problem)
+    assert walker.at_zero <= float(exact_objective(problem, twin.weights, twin.intercept)) + 1e-9
     found = walker.to(above, 0.0, tol=1e-6, max_iter=2000)
     assert_certified(problem, found)
     assert found.converged

@@ -18,7 +18,7 @@ from support.dual import (
     dual_problems,
     duals_of,
     interval_of,
-    near_the_minimum,
+    run_to_the_minimum,
     targets_of,
 )
 
@@ -178,7 +178,8 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
 
     D is taken at the dual variables reached, and at the slopes of the present predictions.
     """
-    places = [near_the_minimum(problem), (w[: len(problem.rows[0])], b)]
+    near = run_to_the_minimum(problem.in_floats(), max_epochs=300)
+    places = [(near.weights, near.intercept), (w[: len(problem.rows[0])], b)]
     number = float if problem.loss in PRECISE else F
     twin = problem.reference()
     advance(twin, problem.order)
