@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from support import Evaluated, plan
+from support import Evaluated, apart, plan
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
-from support.engines import apart
 from support.matrices import corpus
 from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule

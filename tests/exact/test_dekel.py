@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from support.engines import apart
+from support import apart
 from support.matrices import make_data
 
 from lazynet import ASGDClassifier, ASGDRegressor

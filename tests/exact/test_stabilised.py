@@ -21,7 +21,7 @@ from lazynet.engines.stabilised import Path, StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
 from lazynet.parameters import kinds_of
-from lazynet.reference.stabilised import DenseStabilised, rejected_share
+from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
 
 RATES = InverseSqrt(0.5)
@@ -49,18 +49,6 @@ class Observed(DenseStabilised):
         if path == 0:
             self.after_steps[-1] = [*self.paths[0], self.intercepts[0]]
         return vanished
-
-
-@pytest.mark.parametrize("annealing", [-9.0, -0.5, 0.0, 0.5, 5.0])
-def test_the_rejected_share_is_that_of_the_reference(annealing):
-    """It falls from beta0 to 0 as features are purged."""
-    stages = Stages(10, 2, 0.6, annealing, 0.5)
-    shares = np.linspace(0.0, 1.0, 11)
-    computed = [stages.rejected_share(left) for left in shares]
-    np.testing.assert_allclose(computed, [rejected_share(s, 0.6, annealing) for s in shares])
-    assert computed[0] == pytest.approx(0.0, abs=1e-15)
-    assert computed[-1] == pytest.approx(0.6)
-    assert (np.diff(computed) > 0.0).all()
 
 
 def reference_of(X, y, seed, stages, loss, epochs, n_paths, schedule):

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import plan
+from support import apart, plan
 from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_CELLS, penalty_of
-from support.engines import apart
 from support.matrices import corpus
 from support.runs import RESTLESS
 

@@ -51,6 +51,12 @@ def same_bits(left, right):
     return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
+def apart(found, expected):
+    """The greatest difference, by 1 + the largest number."""
+    expected = np.asarray(expected, dtype=float)
+    return np.abs(found - expected).max(initial=0.0) / (1.0 + np.abs(expected).max(initial=0.0))
+
+
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
