@@ -239,7 +239,12 @@ class Model:
         (Model, TypeError, r"{} must be an object, got the class Model: write Model\(\.\.\.\)"),
         (Model(), TypeError, "{} must have step.* and weights, got .* without weights"),
         (np.zeros(1), TypeError, "{} must have step.* without step"),
-        (Model(weights=[0.0]), AssertionError, "the {} has no attribute `intercept`"),
+        (
+            Model(weights=[0.0]),
+            AssertionError,
+            "the {} has no attribute `intercept`: add one, or "
+            r"draw problems\(intercepts=\[False\]\)",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(name, model, error, message):
