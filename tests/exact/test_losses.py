@@ -189,27 +189,14 @@ def test_slope_is_derivative(loss, data, epsilon):
 
 
 @each_loss
-@given(data=st.data(), epsilon=EPSILONS)
-def test_convex_with_slope_as_subgradient(loss, data, epsilon):
-    """l(q) >= l(p) + slope(p) (q - p) for all p and q, kinks included."""
-    y = data.draw(targets(loss))
-    p, q = np.array(data.draw(st.lists(st.tuples(NEAR, NEAR), min_size=1, max_size=50))).T
-    at_p, slopes = evaluate(loss, p, y, epsilon)
-    at_q, _ = evaluate(loss, q, y, epsilon)
-    linear = slopes * (q - p)
-    rounding = 2.0**-49 * (1 + at_p + at_q + np.abs(linear))
-    assert (at_q >= at_p + linear - rounding).all()
-
-
-SMOOTH = [loss for loss in LOSSES.values() if loss.curvature is not None]
-
-
-@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
-def test_curvature_is_the_least_bound_of_the_second_derivative(loss):
-    """No quotient of differences exceeds it, and one comes as close to it as one likes."""
+def test_slopes_never_fall_and_rise_by_the_curvature_at_most(loss):
+    """The loss is convex; some quotient of differences comes close to the curvature."""
     at, h = np.linspace(-4, 4, 8193, retstep=True)
     slopes = evaluate(loss, prediction(loss, at, 1.0), 1.0, 0.5)[1]
-    assert np.diff(slopes).max() / h == pytest.approx(loss.curvature, rel=1e-5)
+    changes = np.diff(slopes)
+    assert changes.min() >= -(2.0**-49) * (1.0 + np.abs(slopes).max())
+    if loss.curvature is not None:
+        assert changes.max() / h == pytest.approx(loss.curvature, rel=1e-5)
 
 
 @each_loss
