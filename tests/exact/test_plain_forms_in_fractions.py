@@ -16,19 +16,31 @@ OMEGAS = [lambda i: 1, lambda i: int(i >= 4), lambda i: i, lambda i: i % 3]
 @each_order
 @each_rule
 @given(data=st.data())
-def test_lazy_forms_equal_dense_exactly(rule, step_order, data):
-    """The clock, the corrected tables and the lazy averages, for any rates, rebases and flushes.
+def test_the_clock_and_lazy_averages_equal_dense_exactly(rule, step_order, data):
+    """Two scalars and one number per weight are the dense weights, for any rates and rebases.
 
-    Of the tables, without FoBoS, whose a is above 0 at any rate, eta l2 must be below 1.
+    Lazy averages equal the naive ones, for any weighing.
     """
     problem, omega = data.draw(problems(rule, step_order)), data.draw(st.sampled_from(OMEGAS))
-    below = data.draw(problems(rule, step_order, below_one=rule != "fobos"))
-    clock, tables = problem.learner(PlainClock), below.learner(PlainTables, budget=below.budget)
-    assert_same_steps(problem, clock, problem.learner(DenseReference), bring_current=clock.rebase)
-    assert_same_steps(below, tables, below.learner(DenseReference), bring_current=tables.flush)
+    clock, dense = problem.learner(PlainClock), problem.learner(DenseReference)
+    assert_same_steps(problem, clock, dense, bring_current=clock.rebase)
     lazy, dense = (problem.learner(kind, omega=omega) for kind in (PlainAverage, DenseAverage))
     names = "averages", "average_intercept"
     assert_same_steps(problem, lazy, dense, *names, bring_current=lazy.rebase)
+
+
+@each_order
+@each_rule
+@given(data=st.data())
+def test_tables_equal_dense_exactly(rule, step_order, data):
+    """The corrected tables are the dense weights, for any budget and flushes.
+
+    Without FoBoS, whose a is above 0 at any rate, eta l2 must be below 1.
+    """
+    problem = data.draw(problems(rule, step_order, below_one=rule != "fobos"))
+    tables = problem.learner(PlainTables, budget=problem.budget)
+    dense = problem.learner(DenseReference)
+    assert_same_steps(problem, tables, dense, bring_current=tables.flush)
 
 
 # --- Dekel's algorithms ---------------------------------------------------------------------------

@@ -47,9 +47,14 @@ def test_losses_of_predictions_add_up(loss, n_steps):
 )  # fmt: skip
 @example(margin=0.0, others=0, place=0, y=-1.0)
 @example(margin=-1e300, others=9, place=8, y=-1.0)
+@example(margin=1e300, others=9, place=8, y=1.0)
+@example(margin=-750.0, others=3, place=0, y=1.0)
+@example(margin=750.0, others=3, place=1, y=1.0)
 @example(margin=40.0, others=9, place=9, y=1.0)
 def test_a_log_loss_among_others_to_full_precision(margin, others, place, y):
     """Its value, slope and curvature, alone and wherever the row stands; other rows do not count.
+
+    Beyond the normal range of exp(-m) they are right to 1e-300.
 
     A formula that is typed in loses digits at some margins.
     """
@@ -60,17 +65,18 @@ def test_a_log_loss_among_others_to_full_precision(margin, others, place, y):
     total = loss_of_predictions(examples, keeping(np.arange(n), predictions), 0, 0.1)
     (value,), (slope,) = values_and_slopes(0, np.array([y * margin]), np.array([y]), 0.1)
     duals, slopes, curvatures = np.empty((3, n))
-    derivatives(examples, predictions, 0.0, 0, 0.1, 1.0, duals, slopes, curvatures)
+    sums = derivatives(examples, predictions, 0.0, 0, 0.1, 1.0, duals, slopes, curvatures)
     with localcontext() as context:
         context.prec = 350  # 1 + exp(-700) needs 304 of them
         small = Decimal(-abs(margin)).exp()
         share = (small if margin > 0 else 1) / (1 + small)
         precise = (1 + small).ln() + max(-Decimal(margin), Decimal(0))
         pairs = [(total, precise), (value, precise), (-y * slope, share)]
-        if abs(margin) <= 690:
-            pairs += [(y * duals[place], share), (curvatures[place], share * (1 - share))]
-        for k, (found, exact) in enumerate(pairs):
-            assert abs(Decimal(float(found)) - exact) <= exact / 2 ** (50 if k < 3 else 49)
+        pairs += [(y * duals[place], share), (curvatures[place], share * (1 - share))]
+        for k, (found, exact) in enumerate([*pairs, (sums[0], precise)]):
+            digits, normal = (50, 700) if k < 3 else (49, 690)
+            least = 0 if abs(margin) <= normal else Decimal("1e-300")
+            assert abs(Decimal(float(found)) - exact) <= exact / 2**digits + least
 
 
 @given(share=st.floats(0.0, 1.0), others=st.integers(0, 9), place=st.integers(0, 9))

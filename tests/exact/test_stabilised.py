@@ -29,10 +29,6 @@ from lazynet.schedules import Constant, InverseSqrt
 RATES = InverseSqrt(0.5)
 
 
-def occurring(X):
-    return np.asarray((X != 0).sum(axis=0)).ravel() > 0
-
-
 class Observed(DenseStabilised):
     """The reference, and the first path after every step and the truncation that may follow."""
 
@@ -71,31 +67,24 @@ def examples_of(X, y):
     ]
 
 
-def reference_of(X, y, seed, stages, loss, epochs, n_paths, schedule):
-    """The reference after its run on the same rows in the same order."""
-    options = {name: getattr(stages, name) for name in kinds_of(Stages)}
-    reference = Observed(
-        X.shape[1], loss=loss, schedule=schedule, n_paths=n_paths, max_iter=epochs,
-        fit_intercept=True, **options,
-    )  # fmt: skip
-
-    return reference.fit(examples_of(X, y), permutations(len(y), seed))
-
-
 def assert_stages_match(
     X, y, seed, stages, *, loss="hinge", epochs=4.0, n_paths=2,
     schedule=RATES,
 ):  # fmt: skip
     """Compare the first path after every step, every path at the end, and what every stage has
     decided."""
-    reference = reference_of(X, y, seed, stages, loss, epochs, n_paths, schedule)
+    options = {name: getattr(stages, name) for name in kinds_of(Stages)}
+    reference = Observed(
+        X.shape[1], loss=loss, schedule=schedule, n_paths=n_paths, max_iter=epochs,
+        fit_intercept=True, **options,
+    ).fit(examples_of(X, y), permutations(len(y), seed))  # fmt: skip
     engine = StabilisedEngine(
         as_examples(X, y),
         get_loss(loss),
         stages,
         schedule,
         [np.random.default_rng([seed, path]) for path in range(n_paths)],
-        occurring(X),
+        X.toarray().any(axis=0),
     )
     records, after_steps = [], []
     first = engine.paths[0]

@@ -22,7 +22,7 @@ SLOW = [
     "safe/test_command_line.py", "on_dask",
 ]  # fmt: skip
 _ENGINES = (
-    "exact/test_rules_with_cells exact/test_averages_equal_the_plain_mean "
+    "exact/test_references_of_rules_with_cells exact/test_averages_equal_the_plain_mean "
     "exact/test_rates_follow_the_rows exact/test_groups "
     "exact/test_saga exact/test_storages "
     "exact/test_losses exact/test_several_classes "

@@ -89,17 +89,6 @@ def one_line_about(err, path, command="paper_repro"):
     return line
 
 
-def read_or_refused(read, path):
-    """What a reader makes of a file, or None where it has refused it in a line with its name."""
-    try:
-        return read(path)
-    except ValueError as error:
-        message = str(error)
-    assert message.startswith(f"{path}: ")
-    assert len(message.splitlines()) == 1
-    return None
-
-
 class Evaluated:
     """A callback of ``fit`` that keeps what is computed of every epoch when it is read."""
 

@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 import lazynet
-from lazynet import Suffix
 from lazynet.parameters import ParameterObject, kinds_of
 
 _PUBLIC = [
@@ -22,8 +21,6 @@ RawClassifier = partial(lazynet.LazyNetClassifier, standardize=False)
 RawRegressor = partial(lazynet.LazyNetRegressor, standardize=False)
 #: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
 OBJECTS = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
-#: The parameters of the small objects.
-WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kinds_of(kind)})
 
 #: What keeps a call short, for the estimators that have such a parameter.
 SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, l1s=3, cv=2)
@@ -64,14 +61,6 @@ def arguments_of(model, method):
     return list(inspect.signature(getattr(model, method)).parameters)[1:]
 
 
-def words_for(model):
-    """What an error may name: parameters, and arguments of methods."""
-    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params(), *WORDS_OF_OBJECTS}
-    for name in methods_over_rows(model):
-        words.update(arguments_of(model, name))
-    return sorted(words)
-
-
 def rows_and_targets(Estimator, random, n=12, d=7, classes=2):
     """A few sparse rows, and targets that suit the estimator; folds need some of every class."""
     if "cv" in kinds_of(Estimator):
@@ -88,9 +77,3 @@ def called(model, method, X, y, **options):
     if "classes" in takes and "classes" not in given and not hasattr(model, "classes_"):
         given["classes"] = np.unique(y)
     return getattr(model, method)(X, **{name: given[name] for name in takes if name in given})
-
-
-def needs_the_length(rule):
-    """Whether ``partial_fit`` refuses the average of a rule: it does not know the last step."""
-    average = getattr(rule, "average", None)
-    return isinstance(average, Suffix) or (isinstance(average, str) and average == "suffix")
