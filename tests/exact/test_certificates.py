@@ -27,7 +27,6 @@ from lazynet.losses import LOSSES
 from lazynet.minimum import objective
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
-from lazynet.reference.dual import DenseDualAscent
 
 F = Fraction
 EPSILON = np.finfo(float).eps
@@ -42,26 +41,17 @@ def minimum_of(problem, tol=1e-9, max_iter=500, **options):
 # --- objectives without rounding ------------------------------------------------------------------
 
 
-def in_fractions(numbers):
-    return [F(float(v)) for v in numbers]
-
-
 def exact_objective(problem, weights, intercept):
     """P at these floats, for the floats of this problem."""
-    w, b = in_fractions(weights), F(float(intercept))
-    total = sum(in_fractions(problem.importances))
-    twin = DenseDualAscent(
-        [in_fractions(row) for row in problem.rows], in_fractions(problem.targets),
-        importances=in_fractions(problem.importances), loss=problem.loss, l1=F(problem.l1),
-        l2=F(problem.l2), kappa=F(1), epsilon=F(problem.epsilon), zero=F(0),
-    )  # fmt: skip
+    w, b = [F(float(v)) for v in weights], F(float(intercept))
+    twin = problem.with_numbers(lambda number: F(float(number))).reference()
     if problem.loss in RATIONAL_LOSSES:
         return twin.objective(w, b)
     losses = [
         s * precise_loss(problem.loss, twin.prediction(i, w, b), y)
         for i, (s, y) in enumerate(zip(twin.importances, twin.targets, strict=True))
     ]
-    return sum(losses) / total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)
+    return sum(losses) / twin.total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)
 
 
 # --- the certificate holds ------------------------------------------------------------------------
@@ -219,4 +209,4 @@ def assert_sums(terms, factors, found):
         products = [F(float(x)) * F(float(w)) for x, w in zip(row, factors, strict=True)]
         exact, size = sum(products), sum(abs(each) for each in products)
         unit = F(float(EPSILON)) * abs(exact) + (F(float(EPSILON)) * len(row)) ** 2 * size
-        assert abs(sum(in_fractions(parts)) - exact) <= unit
+        assert abs(sum(F(float(part)) for part in parts) - exact) <= unit

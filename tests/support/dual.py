@@ -71,37 +71,26 @@ class DualProblem(NamedTuple):
 
     def reference(self) -> Any:
         """The reference of this problem, at its start."""
-        twin = DenseDualAscent(
-            self.rows,
-            self.targets,
-            importances=self.importances,
-            loss=self.loss,
-            l1=self.l1,
-            l2=self.l2,
-            kappa=self.kappa,
-            fit_intercept=self.fit_intercept,
-            kappa_intercept=self.kappa_intercept,
-            epsilon=self.epsilon,
-            zero=0 * self.l1,
-        )
+        names = ["importances", "loss", "l1", "l2", "epsilon"]
+        names += ["kappa", "fit_intercept", "kappa_intercept"]
+        options = {name: getattr(self, name) for name in names}
+        twin = DenseDualAscent(self.rows, self.targets, zero=0 * self.l1, **options)
         twin.duals, twin.centre = list(self.duals), list(self.centre)
         if self.fit_intercept:
             twin.centre_intercept = self.centre_intercept
         return twin
 
+    def with_numbers(self, kind: Any) -> "DualProblem":
+        """The same problem with numbers of another kind."""
+        lists, single = ["targets", "importances", "duals", "centre"], ["epsilon", "l1", "l2"]
+        single += ["kappa", "kappa_intercept", "centre_intercept"]
+        changed = {name: kind(getattr(self, name)) for name in single}
+        changed |= {name: [kind(v) for v in getattr(self, name)] for name in lists}
+        return self._replace(rows=[[kind(x) for x in row] for row in self.rows], **changed)
+
     def in_floats(self) -> "DualProblem":
         """The same problem with floats in place of fractions."""
-        return self._replace(
-            rows=[[float(x) for x in row] for row in self.rows],
-            **{
-                name: [float(v) for v in getattr(self, name)]
-                for name in ("targets", "importances", "duals", "centre")
-            },
-            **{
-                name: float(getattr(self, name))
-                for name in ("epsilon", "l1", "l2", "kappa", "kappa_intercept", "centre_intercept")
-            },
-        )
+        return self.with_numbers(float)
 
 
 def targets_of(loss: str) -> Any:
