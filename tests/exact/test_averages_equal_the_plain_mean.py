@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from support import Evaluated, plan
+from support import Evaluated, apart, plan
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
-from support.engines import apart
 from support.matrices import corpus
 from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
@@ -88,20 +87,13 @@ def test_features_that_come_late_and_large():
 
 def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
     """Memory is bounded, and nothing costs a visit to every weight per step."""
-    folds = 0
-
-    class Counting(AveragedClockEngine):
-        def _sweep(self):
-            nonlocal folds
-            folds += 1
-            super()._sweep()
-
     X, y = corpus()
-    engine = Counting(X.shape[1])
+    engine, folds = AveragedClockEngine(X.shape[1]), []
+    engine.before_sweep = lambda: folds.append(1)
     engine.past = np.zeros((3, 101))
     chosen = plan(l1=1e-6, l2=1e-6, average=FromStep())
     run_pass([Learner(engine, as_examples(X, y), chosen)], None, 0)
-    assert folds == (X.shape[0] - 1) // 100
+    assert len(folds) == (X.shape[0] - 1) // 100
     assert AveragedClockEngine(10**6).past.shape == (3, 2**18 + 1)
     assert AveragedClockEngine(10).past.shape == (3, 2**12 + 1)
 

@@ -18,7 +18,6 @@ from support.dual import (
     each_loss,
     grid_problem,
     minimiser_of,
-    near_the_minimum,
     precise_loss,
     run_to_the_minimum,
     with_and_without_intercept,
@@ -28,7 +27,6 @@ from lazynet.losses import LOSSES
 from lazynet.minimum import objective
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
-from lazynet.reference.dual import DenseDualAscent
 
 F = Fraction
 EPSILON = np.finfo(float).eps
@@ -43,26 +41,17 @@ def minimum_of(problem, tol=1e-9, max_iter=500, **options):
 # --- objectives without rounding ------------------------------------------------------------------
 
 
-def in_fractions(numbers):
-    return [F(float(v)) for v in numbers]
-
-
 def exact_objective(problem, weights, intercept):
     """P at these floats, for the floats of this problem."""
-    w, b = in_fractions(weights), F(float(intercept))
-    total = sum(in_fractions(problem.importances))
-    twin = DenseDualAscent(
-        [in_fractions(row) for row in problem.rows], in_fractions(problem.targets),
-        importances=in_fractions(problem.importances), loss=problem.loss, l1=F(problem.l1),
-        l2=F(problem.l2), kappa=F(1), epsilon=F(problem.epsilon), zero=F(0),
-    )  # fmt: skip
+    w, b = [F(float(v)) for v in weights], F(float(intercept))
+    twin = problem.with_numbers(lambda number: F(float(number))).reference()
     if problem.loss in RATIONAL_LOSSES:
         return twin.objective(w, b)
     losses = [
         s * precise_loss(problem.loss, twin.prediction(i, w, b), y)
         for i, (s, y) in enumerate(zip(twin.importances, twin.targets, strict=True))
     ]
-    return sum(losses) / total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)
+    return sum(losses) / twin.total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)
 
 
 # --- the certificate holds ------------------------------------------------------------------------
@@ -88,8 +77,7 @@ def assert_certified(problem, found):
     assert np.isfinite([found.objective, found.dual_objective, found.gap]).all()
     assert abs(found.objective - float(exact)) <= 64 * EPSILON * size
     twin = run_to_the_minimum(problem, max_epochs=300)
-    places = [(twin.weights, twin.intercept), near_the_minimum(problem)]
-    for weights, intercept in [*places, (found.coef, found.intercept)]:
+    for weights, intercept in ((twin.weights, twin.intercept), (found.coef, found.intercept)):
         other = exact_objective(problem, weights, intercept)
         assert F(found.gap) >= exact - other
         assert found.dual_objective <= float(other) + 64 * EPSILON * size
@@ -183,8 +171,9 @@ def test_the_largest_l1(loss, fit_intercept):
     walker = minimiser_of(problem)
     above, below = 1.001 * walker.largest_l1, 0.98 * walker.largest_l1
     problem = problem._replace(l1=above)
-    # No weights are better than zero, by a method that knows nothing of dual variables.
-    assert walker.at_zero <= float(exact_objective(problem, *near_the_minimum(problem))) + 1e-9
+    # No weights are better than zero.
+    twin = run_to_the_minimum(problem)
+    assert walker.at_zero <= float(exact_objective(problem, twin.weights, twin.intercept)) + 1e-9
     found = walker.to(above, 0.0, tol=1e-6, max_iter=2000)
     assert_certified(problem, found)
     assert found.converged
@@ -220,4 +209,4 @@ def assert_sums(terms, factors, found):
         products = [F(float(x)) * F(float(w)) for x, w in zip(row, factors, strict=True)]
         exact, size = sum(products), sum(abs(each) for each in products)
         unit = F(float(EPSILON)) * abs(exact) + (F(float(EPSILON)) * len(row)) ** 2 * size
-        assert abs(sum(in_fractions(parts)) - exact) <= unit
+        assert abs(sum(F(float(part)) for part in parts) - exact) <= unit

@@ -1,6 +1,5 @@
 """Compact rows and bounds of features beside dense arrays; derivatives beside the reference."""
 
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -214,29 +213,6 @@ def test_derivatives_are_those_of_the_reference(loss, n):
     np.testing.assert_allclose(curvatures, factors * wanted[2], **quotient)
     parts = factors * wanted[0], slopes, abs(slopes), curvatures
     np.testing.assert_allclose(sums, [part.sum() for part in parts], **close)
-
-
-@given(st.floats(-690.0, 690.0), st.integers(0, 9), st.sampled_from([-1.0, 1.0]))
-def test_derivatives_of_the_log_loss_to_full_precision(margin, others, y):
-    """At any margin, wherever the row stands."""
-    margins, n = np.random.default_rng(others).normal(0.0, 9.0, others + 1), others + 1
-    margins[others // 2] = y * margin
-    _, (duals, _, curvatures) = found_derivatives(LOSSES["log_loss"], margins, np.full(n, y))
-    with localcontext() as context:
-        context.prec = 350
-        slope = 1 / (1 + Decimal(margin).exp())
-        curvature = slope * (1 - slope)
-        assert abs(Decimal(duals[others // 2] * y) - slope) <= slope / 2**49
-        assert abs(Decimal(curvatures[others // 2]) - curvature) <= curvature / 2**49
-
-
-def test_derivatives_of_the_log_loss_far_away():
-    """No margin overflows."""
-    margins = np.array([-1e300, -750.0, 750.0, 1e300])
-    sums, (duals, _, curvatures) = found_derivatives(LOSSES["log_loss"], margins, np.ones(4))
-    np.testing.assert_allclose(duals, [1.0, 1.0, 0.0, 0.0], atol=1e-300)
-    np.testing.assert_allclose(curvatures, 0.0, atol=1e-300)
-    np.testing.assert_allclose(sums, [1e300, 2.0, 2.0, 0.0], atol=1e-300)
 
 
 @EVERY_LOSS

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from support.engines import apart
+from support import apart
 from support.matrices import make_data
 
 from lazynet import ASGDClassifier, ASGDRegressor
@@ -43,9 +43,10 @@ def assert_models_match(loss, X, y, order, l2, mean):
             assert apart(np.append(*found), np.append(*expected)) <= 1e-10
 
 
-def long_rows(seed):
-    """Rows with tails and blocks of the vector loops."""
-    return sparse.random(30, 90, density=0.4, format="csr", random_state=seed)
+#: Rows with tails and blocks of the vector loops.
+LONG_ROWS = st.integers(0, 99).map(
+    lambda seed: sparse.random(30, 90, 0.4, "csr", random_state=seed)
+)
 
 
 @pytest.mark.parametrize("centered", [False, True])
@@ -53,7 +54,7 @@ def long_rows(seed):
 @given(data=st.data())
 def test_sums_are_explicit_centering_and_naive_averaging(loss, centered, data):
     """SGD, CSGD, ASGD and CASGD at once: rows of any sparsity, repeated and empty ones."""
-    X = data.draw(sparse_matrices() | st.integers(0, 99).map(long_rows))
+    X = data.draw(sparse_matrices() | LONG_ROWS)
     y = data.draw(targets(X.shape[0], loss))
     order = data.draw(st.lists(st.integers(0, X.shape[0] - 1), min_size=1, max_size=60))
     l2 = data.draw(st.sampled_from([0.3, 1.0, 7.0])) * (1.0 + X.multiply(X).sum(axis=1).max())

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import rows
+from support import apart, rows
 from support.dual import MINIMISED, dual_within
-from support.engines import apart
 from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples

@@ -3,8 +3,6 @@
 After every step engines are compared with the reference in test_lazy_equals_dense.py.
 """
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +16,7 @@ from lazynet.engines.base import SweepLimits
 from lazynet.engines.outputs import GroupedOutputs
 from lazynet.kernels.many_outputs import run
 from lazynet.kernels.steps import OutputTargets
-from lazynet.reference.outputs import l2_prox, shrink_row
+from lazynet.reference.outputs import l2_prox
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-140, 1e-30, 1.0, 1e100])
@@ -100,17 +98,3 @@ def test_the_prox_is_the_least_of_its_objective(row, a):
     tiny = 1e-13 * (1 + a + np.abs(row).sum())
     assert dual <= a + tiny
     assert rest @ found == pytest.approx(a * size, abs=tiny * (1 + size))
-
-
-@given(row=vectors, etas=st.lists(st.sampled_from([0.0, 0.1, 0.5, 2.0]), max_size=6))
-def test_missed_shrinks_of_the_norm_are_one_and_keep_the_direction(row, etas):
-    """With l2: the norm takes the map of a single weight, and the direction stays."""
-    l1, l2 = 0.3, 0.25
-    shrunk, rho = row, 1.0
-    for eta in etas:
-        shrunk = shrink_row(shrunk, eta, l1, l2)
-        rho /= 1 + eta * l2
-    at_once = l2_prox([rho * v for v in row], l1 / l2 * (1 - rho))
-    assert shrunk == pytest.approx(at_once, rel=1e-12, abs=1e-12)
-    for v, w in zip(row, shrunk, strict=True):
-        assert w == pytest.approx(math.hypot(*shrunk) / (math.hypot(*row) or 1) * v, abs=1e-12)

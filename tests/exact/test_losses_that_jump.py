@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
-from support.dual import MINIMISED, lines_of
+from support.dual import MINIMISED
 
 from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES
@@ -46,6 +46,22 @@ def minimiser_of(X, y, weights, loss, fit_intercept):
     loss = replace(LOSSES[loss], epsilon=0.2)
     problem = Problem(sparse.csr_matrix(X), y, weights, loss, fit_intercept)
     return Minimiser(problem, 0)
+
+
+def lines_of(loss, y, epsilon):
+    """The lines whose maximum a loss with kinks is, as functions of p: slopes and values at 0.
+
+    There is a line per stretch between two kinks; slopes and values have an entry per target.
+    """
+    row, (value, slope) = LOSSES[loss], TWINS[loss]
+    kinks = sorted(constant + factor * epsilon for constant, factor in row.kinks)
+    lines = []
+    for place in np.array([kinks[0] - 1, *np.add(kinks[1:], kinks[:-1]) / 2, kinks[-1] + 1]):
+        p = (place * y if row.margin else place + y).tolist()
+        pairs = list(zip(p, y.tolist(), strict=True))
+        slopes = np.array([slope(*pair, epsilon) for pair in pairs], dtype=float)
+        lines.append((slopes, np.array([value(*pair, epsilon) for pair in pairs]) - slopes * p))
+    return lines
 
 
 def least_objective(X, y, weights, loss, fit_intercept, l1):

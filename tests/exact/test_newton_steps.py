@@ -1,5 +1,6 @@
 """After every Newton step the weights are those of the reference, by rows and by columns."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -18,18 +19,10 @@ from lazynet.penalties import ElasticNet
 from lazynet.reference.newton import CURVATURES, DenseNewton
 
 N, D, STEPS = 80, 12, 4
-EVERY_PROBLEM = [
-    pytest.mark.parametrize("loss", CURVATURES),
-    pytest.mark.parametrize("fit_intercept", [False, True]),
-    pytest.mark.parametrize("weighted", [False, True]),
-    pytest.mark.parametrize("l2", [0.0, 0.05]),
-]
-
-
-def on_every_problem(test):
-    for mark in EVERY_PROBLEM:
-        test = mark(test)
-    return test
+on_every_problem = pytest.mark.parametrize(
+    ("loss", "fit_intercept", "weighted", "l2"),
+    list(itertools.product(CURVATURES, (False, True), (False, True), (0.0, 0.05))),
+)
 
 
 class Problem:
@@ -193,16 +186,13 @@ def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted, monkeypat
     here = at(compact.mean, penalty, random.standard_normal(D), 0.0)
     close = NewtonSteps(compact, penalty, 1e-6, 1.0)
 
-    def n_of(steps, here, chosen, sampled=True):
-        return rows_of_hessian(steps, here, chosen, sampled)
-
     def first(n, of=compact):
         found = of.frequencies[:n]
         features = np.arange(n, dtype=np.int32)
         return WorkingSet(features, 0, n, found.sum(), found.sum(), found.min())
 
     chosen = first(D)
-    some = subsampled(here, n_of(close, here, chosen))
+    some = subsampled(here, rows_of_hessian(close, here, chosen, True))
     assert np.count_nonzero(some.curvatures) <= n_rows // 4
     assert some.curvatures.sum() == pytest.approx(here.curvatures.sum())
     taken = some.curvatures > 0.0
@@ -210,18 +200,19 @@ def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted, monkeypat
     whole, part = (close.hessian(each, chosen) for each in (here, some))
     assert 0.0 < np.linalg.norm(whole - part) < 0.1 * np.linalg.norm(whole)
     far = NewtonSteps(compact, penalty, 1e-2, 1.0)
-    assert n_of(far, here, chosen) == n_rows
-    assert n_of(close, here, first(D // 4)) == n_rows
+    assert rows_of_hessian(far, here, chosen, True) == n_rows
+    assert rows_of_hessian(close, here, first(D // 4), True) == n_rows
     rare = replace(compact, frequencies=np.full(D, 0.002))
-    assert n_of(NewtonSteps(rare, penalty, 1e-6, 1.0), here, first(D, rare)) == n_rows
+    steps = NewtonSteps(rare, penalty, 1e-6, 1.0)
+    assert rows_of_hessian(steps, here, first(D, rare), True) == n_rows
     assert subsampled(here, n_rows) is here
     # Without a sample, from zero weights or after a long step, if all rows have many products.
     monkeypatch.setattr(gram, "_MANY_PRODUCTS", n_rows * D**2 - 1)
     zero = at(compact.mean, penalty, np.zeros(D), 0.0)
-    assert n_of(close, zero, chosen, sampled=False) == n_rows // 4
-    assert n_of(close, here, chosen, sampled=False) == n_rows
+    assert rows_of_hessian(close, zero, chosen, False) == n_rows // 4
+    assert rows_of_hessian(close, here, chosen, False) == n_rows
     close.moved = 0.11
-    assert n_of(close, here, chosen, sampled=False) == n_rows // 4
-    assert n_of(close, here, first(D - 1), sampled=False) == n_rows
+    assert rows_of_hessian(close, here, chosen, False) == n_rows // 4
+    assert rows_of_hessian(close, here, first(D - 1), False) == n_rows
     monkeypatch.setattr(gram, "_ROWS_PER_FEATURE", 4000 // D)
-    assert n_of(close, here, chosen, sampled=False) == 4000 // D * D
+    assert rows_of_hessian(close, here, chosen, False) == 4000 // D * D

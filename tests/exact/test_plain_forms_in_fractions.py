@@ -9,15 +9,24 @@ from lazynet.reference import DenseReference, PlainClock, PlainTables
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.dekel import DenseDekel, PlainDekel
 
+#: The weights of the steps in an average.
+OMEGAS = [lambda i: 1, lambda i: int(i >= 4), lambda i: i, lambda i: i % 3]
+
 
 @each_order
 @each_rule
 @given(data=st.data())
-def test_clock_equals_dense_exactly(rule, step_order, data):
-    """Two scalars and one number per weight are the dense weights, for any rates and rebases."""
-    problem = data.draw(problems(rule, step_order))
+def test_the_clock_and_lazy_averages_equal_dense_exactly(rule, step_order, data):
+    """Two scalars and one number per weight are the dense weights, for any rates and rebases.
+
+    Lazy averages equal the naive ones, for any weighing.
+    """
+    problem, omega = data.draw(problems(rule, step_order)), data.draw(st.sampled_from(OMEGAS))
     clock, dense = problem.learner(PlainClock), problem.learner(DenseReference)
     assert_same_steps(problem, clock, dense, bring_current=clock.rebase)
+    lazy, dense = (problem.learner(kind, omega=omega) for kind in (PlainAverage, DenseAverage))
+    names = "averages", "average_intercept"
+    assert_same_steps(problem, lazy, dense, *names, bring_current=lazy.rebase)
 
 
 @each_order
@@ -34,32 +43,7 @@ def test_tables_equal_dense_exactly(rule, step_order, data):
     assert_same_steps(problem, tables, dense, bring_current=tables.flush)
 
 
-# --- averages ---------------------------------------------------------------------------------
-
-OMEGAS = {
-    "all": lambda i: 1,
-    "from 4": lambda i: int(i >= 4),
-    "linear": lambda i: i,
-    "some": lambda i: i % 3,
-}
-
-
-def assert_averages_match(problem, omega, kind=PlainAverage):
-    """Lazy sums equal sums of every weight after every step, through rebases."""
-    lazy = problem.learner(kind, omega=OMEGAS[omega])
-    dense = problem.learner(DenseAverage, omega=OMEGAS[omega])
-    names = "averages", "average_intercept"
-    assert_same_steps(problem, lazy, dense, *names, bring_current=lazy.rebase)
-
-
-@each_order
-@each_rule
-@given(data=st.data())
-def test_lazy_averages_are_the_naive_ones(rule, step_order, data):
-    """Lazy averages equal the naive ones over fractions after every step, for any weighing."""
-    omega = data.draw(st.sampled_from(sorted(OMEGAS)))
-    assert_averages_match(data.draw(problems(rule, step_order)), omega)
-
+# --- Dekel's algorithms ---------------------------------------------------------------------------
 
 FRACTIONS = st.fractions(-4, 4, max_denominator=6)
 
@@ -78,22 +62,18 @@ def dekel_problems(draw):
     return n, rows, mean, draw(st.fractions(F(1, 6), 3, max_denominator=6))
 
 
-def assert_dekel_matches(problem, loss="hinge", kind=PlainDekel):
-    """Predictions, last iterates and averages equal those of dense steps."""
-    n, rows, mean, strength = problem
-    options = dict(loss=loss, l2=strength, mean=mean, zero=F(0))
-    lazy, dense = kind(n, **options), DenseDekel(n, **options)
-    for row, target in rows:
-        example = row.keys(), row.values(), target
-        assert lazy.step(*example) == dense.step(*example)
-        assert (lazy.last(), lazy.average()) == (dense.last(), dense.average())
-
-
 @pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
 @given(problem=dekel_problems())
 def test_dekels_sums_are_the_naive_averages(loss, problem):
     """All four models are exact after every step: SGD, averaged, centered, and both."""
-    assert_dekel_matches(problem, loss)
+    n, rows, mean, l2 = problem
+    lazy, dense = (
+        kind(n, loss=loss, l2=l2, mean=mean, zero=F(0)) for kind in (PlainDekel, DenseDekel)
+    )
+    for row, target in rows:
+        example = row.keys(), row.values(), target
+        assert lazy.step(*example) == dense.step(*example)
+        assert (lazy.last(), lazy.average()) == (dense.last(), dense.average())
 
 
 @pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])

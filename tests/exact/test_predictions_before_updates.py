@@ -10,7 +10,8 @@ from scipy import sparse
 from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.objective import loss_of_predictions
+from lazynet.kernels.objective import loss_of_predictions, values_and_slopes
+from lazynet.kernels.slopes import derivatives
 from lazynet.kernels.steps import Steps
 from lazynet.kernels.sums import total_conjugate
 from lazynet.losses import LOSSES, get_loss
@@ -40,27 +41,42 @@ def test_losses_of_predictions_add_up(loss, n_steps):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-@given(margin=st.floats(-690, 690), others=st.integers(0, 9), place=st.integers(0, 9))
-@example(margin=0.0, others=0, place=0)
-@example(margin=-1e300, others=9, place=8)
-@example(margin=40.0, others=9, place=9)
-def test_a_log_loss_among_others_to_full_precision(margin, others, place):
-    """As the scalar loss, wherever the row stands; the other rows have importance 0."""
-    n = others + 1
-    place %= n
-    counts = np.zeros(n)
-    counts[place] = 1.0
-    X = sparse.csr_matrix((n, 1))
-    predictions = np.random.default_rng(0).normal(0, 9, n)
-    predictions[place] = -margin
-    examples = as_examples(X, np.full(n, -1.0), counts)
-    found = loss_of_predictions(examples, keeping(np.arange(n), predictions), 0, 0.1)
+@given(
+    margin=st.floats(-700, 700), others=st.integers(0, 9), place=st.integers(0, 9),
+    y=st.sampled_from([-1.0, 1.0]),
+)  # fmt: skip
+@example(margin=0.0, others=0, place=0, y=-1.0)
+@example(margin=-1e300, others=9, place=8, y=-1.0)
+@example(margin=1e300, others=9, place=8, y=1.0)
+@example(margin=-750.0, others=3, place=0, y=1.0)
+@example(margin=750.0, others=3, place=1, y=1.0)
+@example(margin=40.0, others=9, place=9, y=1.0)
+def test_a_log_loss_among_others_to_full_precision(margin, others, place, y):
+    """Its value, slope and curvature, alone and wherever the row stands; other rows do not count.
+
+    Beyond the normal range of exp(-m) they are right to 1e-300.
+
+    A formula that is typed in loses digits at some margins.
+    """
+    n, place = others + 1, place % (others + 1)
+    counts, predictions = np.zeros(n), np.random.default_rng(0).normal(0, 9, n)
+    counts[place], predictions[place] = 1.0, y * margin
+    examples = as_examples(sparse.csr_matrix((n, 1)), np.full(n, y), counts)
+    total = loss_of_predictions(examples, keeping(np.arange(n), predictions), 0, 0.1)
+    (value,), (slope,) = values_and_slopes(0, np.array([y * margin]), np.array([y]), 0.1)
+    duals, slopes, curvatures = np.empty((3, n))
+    sums = derivatives(examples, predictions, 0.0, 0, 0.1, 1.0, duals, slopes, curvatures)
     with localcontext() as context:
-        context.prec = 350
-        precise = max(-Decimal(margin), Decimal(0))
-        if abs(margin) < 700:
-            precise = (1 + Decimal(-margin).exp()).ln()
-        assert abs(Decimal(found) - precise) <= precise / 2**50
+        context.prec = 350  # 1 + exp(-700) needs 304 of them
+        small = Decimal(-abs(margin)).exp()
+        share = (small if margin > 0 else 1) / (1 + small)
+        precise = (1 + small).ln() + max(-Decimal(margin), Decimal(0))
+        pairs = [(total, precise), (value, precise), (-y * slope, share)]
+        pairs += [(y * duals[place], share), (curvatures[place], share * (1 - share))]
+        for k, (found, exact) in enumerate([*pairs, (sums[0], precise)]):
+            digits, normal = (50, 700) if k < 3 else (49, 690)
+            least = 0 if abs(margin) <= normal else Decimal("1e-300")
+            assert abs(Decimal(float(found)) - exact) <= exact / 2**digits + least
 
 
 @given(share=st.floats(0.0, 1.0), others=st.integers(0, 9), place=st.integers(0, 9))

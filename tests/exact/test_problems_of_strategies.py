@@ -119,13 +119,11 @@ def test_a_problem_is_printed_as_it_is_written(problem):
 
 
 class Breaks:
-    """Has numbers that are not finite in place of its weights or intercept."""
+    """Has another last weight."""
 
-    def __init__(self, problem, weight=0.0, intercept=None):
+    def __init__(self, problem, weight):
         self.weights = np.zeros(problem.n_features)
         self.weights[-1] = weight
-        if intercept is not None:
-            self.intercept = intercept
 
     def step(self, indices, values, target, importance=1.0):
         return 0.0
@@ -146,10 +144,3 @@ def test_a_difference_is_told_in_numbers():
             assert_matches_reference(Breaks(problem, weight=0.5), problem)
     with pytest.raises(AssertionError, match=r"weight 1 is 0\.5, the reference's 0\.0"):
         assert_matches_reference(Breaks(still, weight=0.5), still)
-
-
-def test_a_missing_intercept_is_an_error_that_says_what_to_add():
-    """An implementation without one cannot be compared where the problem fits one."""
-    problem = first(problems(intercepts=[True]))
-    with pytest.raises(AssertionError, match=r"add one, or draw problems\(intercepts=\[False\]\)"):
-        assert_matches_reference(Breaks(problem), problem)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from support.engines import apart
+from support import apart
 
 from lazynet import FTRL, RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import LOSSES

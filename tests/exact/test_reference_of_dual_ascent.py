@@ -18,7 +18,7 @@ from support.dual import (
     dual_problems,
     duals_of,
     interval_of,
-    near_the_minimum,
+    run_to_the_minimum,
     targets_of,
 )
 
@@ -145,21 +145,6 @@ def test_no_step_lowers_the_dual_objective(problem):
             assert after >= before - slack
 
 
-@given(problem=dual_problems())
-def test_a_new_centre_is_the_weights(problem):
-    """z = u + kappa c with the new centre and the new kappa."""
-    twin = problem.reference()
-    advance(twin, problem.order)
-    w, b, u = twin.weights, twin.intercept, twin.correlations(twin.duals)
-    twin.recentre(kappa=F(3, 2), kappa_intercept=F(1, 2))
-    assert (twin.centre, twin.centre_intercept) == (w, b)
-    assert twin.z == [v + F(3, 2) * c for v, c in zip(u, w, strict=True)]
-    if problem.fit_intercept:
-        assert twin.intercept == b + 2 * twin.balance(twin.duals)
-    else:
-        assert twin.intercept == 0
-
-
 def test_a_problem_without_curvature_is_refused():
     """kappa = 0 needs l2 > 0, and an intercept needs a kappa of its own."""
     with pytest.raises(ValueError, match="kappa must be greater than 0 if l2 is 0, got 0"):
@@ -178,7 +163,8 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
 
     D is taken at the dual variables reached, and at the slopes of the present predictions.
     """
-    places = [near_the_minimum(problem), (w[: len(problem.rows[0])], b)]
+    near = run_to_the_minimum(problem.in_floats(), max_epochs=300)
+    places = [(near.weights, near.intercept), (w[: len(problem.rows[0])], b)]
     number = float if problem.loss in PRECISE else F
     twin = problem.reference()
     advance(twin, problem.order)

@@ -35,14 +35,15 @@ def sources(tmp_path_factory):
     return root
 
 
-def bare(script, *arguments):
-    """What the script prints under an interpreter without installed packages."""
-    return subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(code, *arguments, options=()):
+    """The finished process of a new interpreter that has run the code."""
+    command = [sys.executable, *options, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def bare(code, *arguments):
+    """The same under an interpreter without installed packages."""
+    return run(code, *arguments, options=["-I", "-S"])
 
 
 @pytest.mark.parametrize("package", ["numpy", "scipy", "sklearn"])
@@ -109,11 +110,6 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 """
-
-
-def run(code):
-    """The finished process of a new interpreter that has run the code."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
 def without_kernels(code):

@@ -1,5 +1,6 @@
-"""Ma & Zheng's stages, compiled, equal their reference for any number of threads."""
+"""Ma & Zheng's stages, compiled, equal their reference, which computes the paper's formulas."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -21,14 +22,11 @@ from lazynet.engines.stabilised import Path, StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
 from lazynet.parameters import kinds_of
-from lazynet.reference.stabilised import DenseStabilised, rejected_share
+from lazynet.reference import DenseReference
+from lazynet.reference.stabilised import DenseStabilised, base_gravity, rejected_share
 from lazynet.schedules import Constant, InverseSqrt
 
 RATES = InverseSqrt(0.5)
-
-
-def occurring(X):
-    return np.asarray((X != 0).sum(axis=0)).ravel() > 0
 
 
 class Observed(DenseStabilised):
@@ -51,34 +49,22 @@ class Observed(DenseStabilised):
         return vanished
 
 
-@pytest.mark.parametrize("annealing", [-9.0, -0.5, 0.0, 0.5, 5.0])
-def test_the_rejected_share_is_that_of_the_reference(annealing):
-    """It falls from beta0 to 0 as features are purged."""
-    stages = Stages(10, 2, 0.6, annealing, 0.5)
-    shares = np.linspace(0.0, 1.0, 11)
-    computed = [stages.rejected_share(left) for left in shares]
-    np.testing.assert_allclose(computed, [rejected_share(s, 0.6, annealing) for s in shares])
-    assert computed[0] == pytest.approx(0.0, abs=1e-15)
-    assert computed[-1] == pytest.approx(0.6)
-    assert (np.diff(computed) > 0.0).all()
-
-
-def reference_of(X, y, seed, stages, loss, epochs, n_paths, schedule):
-    """The reference after its run on the same rows in the same order."""
-    options = {name: getattr(stages, name) for name in kinds_of(Stages)}
-    reference = Observed(
-        X.shape[1], loss=loss, schedule=schedule, n_paths=n_paths, max_iter=epochs,
-        fit_intercept=True, **options,
-    )  # fmt: skip
+def permutations(n, seed):
+    """An endless stream of permutations for every path."""
 
     def draws(path):
         generator = np.random.default_rng([seed, path])
         while True:
-            yield from generator.permutation(X.shape[0]).tolist()
+            yield from generator.permutation(n).tolist()
 
-    examples = [(X[i].indices.tolist(), X[i].data.tolist(), float(y[i])) for i in range(X.shape[0])]
-    reference.fit(examples, draws)
-    return reference
+    return draws
+
+
+def examples_of(X, y):
+    """The rows and targets as the reference takes them."""
+    return [
+        (row.indices.tolist(), row.data.tolist(), float(t)) for row, t in zip(X, y, strict=True)
+    ]
 
 
 def assert_stages_match(
@@ -87,14 +73,18 @@ def assert_stages_match(
 ):  # fmt: skip
     """Compare the first path after every step, every path at the end, and what every stage has
     decided."""
-    reference = reference_of(X, y, seed, stages, loss, epochs, n_paths, schedule)
+    options = {name: getattr(stages, name) for name in kinds_of(Stages)}
+    reference = Observed(
+        X.shape[1], loss=loss, schedule=schedule, n_paths=n_paths, max_iter=epochs,
+        fit_intercept=True, **options,
+    ).fit(examples_of(X, y), permutations(len(y), seed))  # fmt: skip
     engine = StabilisedEngine(
         as_examples(X, y),
         get_loss(loss),
         stages,
         schedule,
         [np.random.default_rng([seed, path]) for path in range(n_paths)],
-        occurring(X),
+        X.toarray().any(axis=0),
     )
     records, after_steps = [], []
     first = engine.paths[0]
@@ -226,6 +216,71 @@ def test_a_row_that_vanishes_is_named():
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 7"):
         path.take_burst(np.ones(4), None, 0.5, 7, Workers(1))
+
+
+# --- the formulas of the reference ---------------------------------------------------------------
+
+
+def fitted(**options):
+    options = dict(max_iter=5.0, burst_size=15.0, stability=0.5, gravity="informative") | options
+    X, y = problem(0, n=60, d=30, density=0.3)
+    examples = examples_of(X, y)
+    return DenseStabilised(30, **options).fit(examples, permutations(60, 1)), examples
+
+
+@given(
+    ratios=st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 7.0]), min_size=1),
+    beta=st.floats(0.001, 1.0),
+)
+def test_gravity_rejects_the_share_that_is_asked_for(ratios, beta):
+    """At least beta at it, at most beta below it, ties included."""
+    g = base_gravity(ratios, beta)
+    n = len(ratios)
+    assert sum(ratio <= g for ratio in ratios) >= beta * n - 1e-9
+    assert sum(ratio < g for ratio in ratios) <= beta * n + 1e-9
+
+
+@given(gamma=st.floats(-20, 20), beta0=st.floats(0.0, 0.99), x=st.floats(0, 1), y=st.floats(0, 1))
+def test_the_rejection_rate_anneals(gamma, beta0, x, y):
+    """0 for no features, beta0 for all of them, and rising in between."""
+    assert rejected_share(0.0, beta0, gamma) == pytest.approx(0.0, abs=1e-12)
+    assert rejected_share(1.0, beta0, gamma) == pytest.approx(beta0, abs=1e-12)
+    low, high = sorted((x, y))
+    assert rejected_share(low, beta0, gamma) <= rejected_share(high, beta0, gamma) + 1e-12
+
+
+def test_without_rejection_the_paths_are_plain_sgd():
+    """The model is the mean of n_paths runs of SGD if rejection_rate=0 and stability=0."""
+    model, examples = fitted(rejection_rate=0.0, stability=0.0, n_paths=3)
+    assert len(model.stable) == 28  # two features never occur
+    for path in range(3):
+        twin = DenseReference(30, loss="hinge", schedule=lambda t: 1 / math.sqrt(t + 1))
+        rows = permutations(60, 1)(path)
+        for row in itertools.islice(rows, model.steps[path]):
+            twin.step(*examples[row])
+        np.testing.assert_allclose(model.paths[path], twin.weights, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(model.weights, np.mean(model.paths, axis=0))
+
+
+def test_stable_sets_never_grow_and_what_is_purged_stays_zero():
+    """No stage brings a feature back; shares of rejections lie between 0 and 1."""
+    model, _ = fitted()
+    assert 0 < len(model.trace[-1].stable) < 30
+    for before, after in itertools.pairwise(model.trace):
+        assert after.stable <= before.stable
+    for stage in model.trace:
+        assert 0.0 <= stage.realised_rate <= 1.0
+    for path in model.paths:
+        assert all(w == 0.0 for j, w in enumerate(path) if j not in model.stable)
+
+
+def test_a_feature_that_was_not_informed_is_left_alone():
+    """No gradient, no truncation; and with universal gravity everyone has one."""
+    for gravity, expected in (("informative", 0.75), ("universal", 0.25)):
+        model = DenseStabilised(2, gravity=gravity, n_paths=1)
+        model.paths[0] = [1.0, 0.75]
+        model.truncate(0, {0: 5}, 0.1, 5)
+        assert model.paths[0] == [0.5, expected]
 
 
 # --- the estimator ------------------------------------------------------------------------------

@@ -20,14 +20,6 @@ def rows_and_targets(loss, seed=0):
     return X, np.where(y > 0, 1.0, -1.0) if LOSSES[loss].margin else y
 
 
-def theirs(loss, alpha, eta0, fit_intercept):
-    options = dict(
-        loss=loss, penalty="l2" if alpha else None, alpha=alpha, learning_rate="constant",
-        eta0=eta0, fit_intercept=fit_intercept, epsilon=EPSILON,
-    )  # fmt: skip
-    return SGDClassifier(**options) if LOSSES[loss].margin else SGDRegressor(**options)
-
-
 @pytest.mark.parametrize("loss", IN_SGD)
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -35,7 +27,11 @@ def test_every_step_is_that_of_sgd(loss, alpha, fit_intercept):
     """At a constant rate; scikit-learn shrinks the weights before it adds the gradient."""
     X, y = rows_and_targets(loss)
     eta0 = 0.05
-    other = theirs(loss, alpha, eta0, fit_intercept)
+    kind = SGDClassifier if LOSSES[loss].margin else SGDRegressor
+    other = kind(
+        loss=loss, penalty="l2" if alpha else None, alpha=alpha, learning_rate="constant",
+        eta0=eta0, fit_intercept=fit_intercept, epsilon=EPSILON,
+    )  # fmt: skip
     classes = dict(classes=[-1.0, 1.0]) if LOSSES[loss].margin else {}
     ours = Stepper(
         D,

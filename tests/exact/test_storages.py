@@ -1,4 +1,9 @@
-"""Storages on long rows and in long calls, and weights that stay at 0 or above."""
+"""Storages on long rows and in long calls, without sweeps, and weights that stay at 0 or above.
+
+Engines that never sweep give the dense weights or an error, never wrong weights or NaN.
+"""
+
+import math
 
 import numpy as np
 import pytest
@@ -6,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import plan, rows
-from support.algorithms import BOTH_ORDERS, RULES_WITH_CELLS, default_of, penalty_of
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS, RULES_WITH_CELLS, default_of, penalty_of
 from support.matrices import make_data
-from support.parameters import in_rule
+from support.parameters import in_rule, rule_with
 from support.runs import runs
 from support.twins import Run, assert_matches_references
 
@@ -16,8 +21,9 @@ from lazynet import FoBoS, FromArray, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
 from lazynet.engines.clock import ClockEngine, DenseEngine, TablesEngine
+from lazynet.reference.affine import MAPS
 from lazynet.rules.storage import STORAGES
-from lazynet.verify.strategies import Problem
+from lazynet.verify.strategies import Problem, problems
 
 # Limits that every shrinking step exceeds.
 SWEEPS_AT_ONCE = SweepLimits(smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0)
@@ -94,29 +100,86 @@ def test_a_long_call_pauses_and_goes_on():
     np.testing.assert_array_equal(*weights)
 
 
-def counting(kind):
-    """An engine that counts its sweeps."""
-
-    class Counting(kind):
-        sweeps = 0
-
-        def _sweep(self):
-            self.sweeps += 1
-            super()._sweep()
-
-    return Counting
-
-
 def test_rebases_are_few_where_the_penalty_is_light():
     """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
-    engine = counting(ClockEngine)(100)
+    engine, sweeps = ClockEngine(100), []
+    engine.before_sweep = lambda: sweeps.append(1)
     engine.limits = SweepLimits(nonzeros_per_weight=0.0)
     X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
     X.sort_indices()
     chosen = plan(l1=0.1, schedule=FromArray(np.full(1000, 0.1)))
     engine.take(as_examples(X, np.ones(1000)), chosen.steps(rows(1000), 0), chosen.task(engine))
     # The cushion grows by 0.01 a step and is bounded by 1: every 100 steps or so.
-    assert 9 <= engine.sweeps <= 10
+    assert 9 <= len(sweeps) <= 10
+
+
+# --- engines that never sweep ---------------------------------------------------------------------
+
+#: no limit of the scale, of the cushion, or of the reach of an average
+NEVER = SweepLimits(
+    smallest_scale=0.0, cushion=np.inf, largest_cushion=np.inf, nonzeros_per_weight=np.inf,
+    reach=np.inf, largest_reach=np.inf,
+)  # fmt: skip
+KINDS = [dict(storage="clock"), dict(storage="tables"), dict(storage="clock", average=True)]
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+# eta l2 of a step: every step multiplies weights by 1 / (1 + eta l2) or by 1 - eta l2.
+DECAYS = {"fobos": [0.0, 0.5, 1e3, 1e18, 1e50], "sgd": [0.0, 0.5, 0.999, 1.0 - 1e-12]}
+
+
+@each_kind
+@pytest.mark.parametrize("rule", AFFINE_RULES)
+@given(data=st.data())
+def test_weights_are_the_dense_ones_or_refused(kind, rule, data):
+    """The scale leaves the range of doubles within the run, or nearly does."""
+    rate = data.draw(st.sampled_from([1e-3, 0.1, 0.5]))
+    l2 = data.draw(st.sampled_from(DECAYS[rule])) / rate
+    problem = data.draw(problems(
+        rules=[rule], step_orders=BOTH_ORDERS, intercepts=(False, True), min_steps=20,
+        max_steps=60, rate=rate, l2=l2,
+    ))  # fmt: skip
+    twin, lazy = (
+        problem.reference(),
+        problem.stepper(limits=NEVER, rule=rule_with(problem.rule, **kind)),
+    )
+    for step in range(len(problem.order)):
+        example = problem.example(step)
+        twin.step(*example)
+        if not twin.comparable:
+            return
+        before = lazy.weights
+        try:
+            lazy.step(*example)
+        except FloatingPointError:
+            # Refused with good reason: the scale has decayed by hundreds of binary digits, or the
+            # sum of the pulls over the scale is as large.  The refused step is undone.
+            keep, _ = MAPS[rule](rate, 0.0, l2)
+            assert (step + 1) * math.log2(keep) < -800
+            np.testing.assert_array_equal(lazy.weights, before)
+            return
+        assert twin.distance(lazy.weights, lazy.intercept) <= twin.bound
+
+
+@each_kind
+@pytest.mark.parametrize("step_order", BOTH_ORDERS)
+def test_a_shift_that_overflows_is_refused(kind, step_order):
+    """b / scale = 2^60 / 2^-970: the scale alone is still a normal double."""
+    options = dict(loss="squared_error", l1=2.0**160, l2=2.0**97 - 1.0)
+    options |= dict(rule=FoBoS("constant", eta0=1.0, step_order=step_order))
+    lazy = Stepper(2, **in_rule(limits=NEVER, **kind, **options))
+    dense = Stepper(2, **in_rule(storage="dense", **options))
+    for stepper in (lazy, dense):
+        stepper.engine.set_coefficients(np.ones((1, 2)), np.zeros(1))
+
+    def step_until_refused():
+        for _ in range(10):
+            dense.step([], [], 1.0)
+            lazy.step([], [], 1.0)
+            np.testing.assert_array_equal(lazy.weights, dense.weights)
+
+    with pytest.raises(FloatingPointError, match="left the range of doubles at step"):
+        step_until_refused()
+    assert 97 * (lazy.t + 1) < 1022
 
 
 # --- weights that stay at 0 or above ------------------------------------------------------------

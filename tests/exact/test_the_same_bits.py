@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import plan
+from support import apart, plan
 from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_CELLS, penalty_of
-from support.engines import apart
 from support.matrices import corpus
 from support.runs import RESTLESS
 
@@ -212,35 +211,28 @@ def test_weights_in_float32_are_close(name):
 
 
 @EVERY_CASE
-def test_types_of_numbers_change_no_bit(options, n_outputs):
+def test_types_of_numbers_and_vector_units_change_no_bit(options, n_outputs, monkeypatch):
     """float32 or float64, int32 or int64: the values are what counts.
 
-    Nor do sizes that a kernel computes as it visits a row, in place of sizes that it is handed.
+    Nor do sizes that a kernel computes as it visits a row, in place of sizes that it is handed; nor
+    the generic loops, AVX2, AVX-512 and gathers, as far as this machine has them.
     """
-    wanted = learned(options, n_outputs)
+    wanted, chosen, used = learned(options, n_outputs), plan_of(options), set()
     assert np.count_nonzero(wanted[0]) > 0
     assert_same(learned(options, n_outputs, measured=True), wanted)
-    for values, indices in itertools.product((np.float32, np.float64), (np.int32, np.int64)):
-        assert_same(learned(options, n_outputs, values=values, indices=indices), wanted)
-
-
-@EVERY_CASE
-@pytest.mark.parametrize("values", [np.float32, np.float64])
-def test_vector_units_change_no_bit(options, n_outputs, values, monkeypatch):
-    """The generic loops, AVX2, AVX-512 and gathers, as far as this machine has them."""
-    wanted = learned(options, n_outputs, values=values)
-    chosen, used = plan_of(options), set()
-    for level in range(5):
-        engine, examples = new_engine(chosen, n_outputs), examples_of(chosen, n_outputs, values)
-        if n_outputs is None:
-            used.add(examples.at_level(level))
-        else:
-            block = engine._block()
-            used.add(block.at_level(level))
-            monkeypatch.setattr(engine, "_block", lambda block=block: block)
-        take(engine, chosen, examples, 0, N)
-        monkeypatch.undo()
-        assert_same(read(engine), wanted)
+    for values in (np.float32, np.float64):
+        for indices in (np.int32, np.int64):
+            assert_same(learned(options, n_outputs, values=values, indices=indices), wanted)
+        for level in range(5):
+            engine, examples = new_engine(chosen, n_outputs), examples_of(chosen, n_outputs, values)
+            if n_outputs is None:
+                used.add(examples.at_level(level))
+            else:
+                block = engine._block()
+                used.add(block.at_level(level))
+                monkeypatch.setattr(engine, "_block", lambda block=block: block)
+            take(engine, chosen, examples, 0, N)
+            assert_same(read(engine), wanted)
     assert 0 in used
 
 

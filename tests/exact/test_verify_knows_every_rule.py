@@ -1,21 +1,59 @@
-"""verify agrees with every exact rule, disagrees with broken engines, refuses inexact rules."""
+"""The catalogue has a row per rule, and verify knows the exact ones: it finds broken engines."""
 
+import importlib
+import inspect
+import pkgutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
+from support import plan
 from support.algorithms import GIVEN, penalty_of
 from support.parameters import in_rule
 
-from lazynet import FoBoS, Huber, LazyNetClassifier, LazyNetRegressor
+import lazynet
+from lazynet import FoBoS, Huber, LazyNetClassifier, LazyNetRegressor, rules
 from lazynet.engines import catalogue as catalogue_module
-from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.engines.clock import ClockEngine
 from lazynet.losses import LOSSES
+from lazynet.rules.base import Rule
+from lazynet.verify.reference import new_reference
 
 EXACT_RULES = [name for name, row in ALGORITHMS.items() if row.exact]
 INEXACT_RULES = sorted(set(ALGORITHMS) - set(EXACT_RULES))
+
+
+def classes_of(package, base):
+    """The named classes below ``base`` that the modules of a package define."""
+    found = set()
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        for kind in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(kind) and issubclass(kind, base) and "name" in vars(kind):
+                found.add(kind)
+    return found
+
+
+def test_every_rule_has_one_row_and_every_row_one_rule():
+    """Each rule has one row under its name, which is that of the parameter ``rule``."""
+    kinds = [row.rule for row in ALGORITHMS.values()]
+    assert len(set(kinds)) == len(kinds)
+    assert set(kinds) == classes_of(rules, Rule)
+    for name, row in ALGORITHMS.items():
+        assert name == row.rule.name
+        assert type(check_rule("rule", name)) is row.rule
+        assert ALGORITHMS[row.rule().name] is row
+        assert getattr(lazynet, row.rule.__name__) is row.rule
+
+
+def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number():
+    """Nothing stands in for what the estimator finds in the data."""
+    with pytest.raises(ValueError, match="needs n_rows"):
+        new_reference(plan(rule="saga"), 2)
+
+
+# --- verify ------------------------------------------------------------------------------------
 
 
 def rows(n=60, d=25, seed=0):
@@ -34,11 +72,6 @@ def model_of(rule, kind=LazyNetClassifier, l1=1e-2, l2=1e-3, eta0=0.5, **options
     return kind(**in_rule(rule=rule, l1=penalty.l1, l2=penalty.l2, **rates, **options))
 
 
-def rules_of(name):
-    """The rule with its defaults, and with other parameters."""
-    return ALGORITHMS[name].rule(), GIVEN[name]
-
-
 def assert_agrees(report, steps):
     assert report.agrees, str(report)
     assert report.ended is None
@@ -47,19 +80,30 @@ def assert_agrees(report, steps):
     assert report.largest_weight > 1e-3
 
 
-@pytest.mark.parametrize("which", ["default", "given"])
-@pytest.mark.parametrize("name", EXACT_RULES)
-def test_every_exact_rule_agrees(name, which):
-    """Every rule agrees for classes and numbers, with an intercept and without, over two epochs."""
+#: A rule, its engine, and whether it averages: exact rules with other parameters than defaults.
+AGREEING = {
+    name: (GIVEN[name], getattr(ALGORITHMS[name].engine, "name", "clock"), False)
+    for name in EXACT_RULES
+} | {
+    f"{storage}, average={average}": (FoBoS(storage=storage, average=average), storage, True)
+    for storage in ("clock", "dense")
+    for average in (True, "polynomial")
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("rule", "engine", "averages"), AGREEING.values(), ids=AGREEING)
+def test_every_exact_rule_agrees(rule, engine, averages):
+    """For classes and numbers, with an intercept and without, over two epochs; averages too."""
     X, y = rows()
-    rule = rules_of(name)[which == "given"]
-    expected = "clock" if rule.is_affine else ALGORITHMS[name].engine.name
     for fit_intercept in (False, True):
-        report = model_of(rule, fit_intercept=fit_intercept).verify(X, y, epochs=2)
+        model = model_of(rule, fit_intercept=fit_intercept, tol=None)
+        report = model.verify(X, y, epochs=2)
         assert_agrees(report, 120)
-        assert report.engine == expected
-        assert report.average is None
-    assert_agrees(model_of(rule, LazyNetRegressor, loss=Huber(0.3), eta0=0.1).verify(X, y), 60)
+        assert report.engine == engine
+        assert (report.average is not None) == averages
+    options = dict(loss=Huber(0.3), eta0=0.1, tol=None)
+    assert_agrees(model_of(rule, LazyNetRegressor, **options).verify(X, y), 60)
 
 
 @pytest.mark.every_case
@@ -82,17 +126,6 @@ def test_every_loss_has_default_rates_for_every_rule(name, loss):
         assert report.agrees, str(report)
         # Rounding may decide on which side of a kink a prediction is.
         assert report.steps_compared == 120 or (row.kinks and report.steps_compared > 4)
-
-
-@pytest.mark.parametrize("average", [True, "polynomial"])
-@pytest.mark.parametrize("storage", ["clock", "dense"])
-def test_averages_agree(storage, average):
-    """The average is compared after every step, too."""
-    X, y = rows()
-    report = model_of(FoBoS(storage=storage, average=average), tol=None).verify(X, y)
-    assert_agrees(report, 60)
-    assert report.engine == storage
-    assert report.average is not None
 
 
 def put(monkeypatch, name, engine):
@@ -165,7 +198,7 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
 def test_an_inexact_rule_is_refused(name):
     """No twin is equal to an inexact rule; the error lists the rules that can be verified."""
     X, y = rows()
-    for rule in rules_of(name):
+    for rule in (ALGORITHMS[name].rule(), GIVEN[name]):
         with pytest.raises(ValueError, match="verify knows the exact rules") as caught:
             LazyNetClassifier(rule=rule).verify(X, y)
         assert str(list(EXACT_RULES)) in str(caught.value)

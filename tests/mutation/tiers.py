@@ -22,10 +22,10 @@ SLOW = [
     "safe/test_command_line.py", "on_dask",
 ]  # fmt: skip
 _ENGINES = (
-    "exact/test_rules_with_cells exact/test_averages_equal_the_plain_mean "
-    "exact/test_rates_from_data exact/test_rates_follow_the_rows exact/test_groups "
+    "exact/test_references_of_rules_with_cells exact/test_averages_equal_the_plain_mean "
+    "exact/test_rates_follow_the_rows exact/test_groups "
     "exact/test_saga exact/test_storages "
-    "exact/test_engines_that_never_sweep exact/test_losses exact/test_several_classes "
+    "exact/test_losses exact/test_several_classes "
     "estimators/test_many_outputs safe/test_memory_layouts_of_arrays exact/test_lazy_equals_dense"
 )
 _MINIMUM = (

@@ -1,6 +1,9 @@
 """Clusters which the tests of this folder share."""
 
+import contextlib
 import logging
+import os
+import time
 
 import pytest
 
@@ -36,9 +39,11 @@ def two_processes():
 @pytest.fixture
 def processes(two_processes):
     """The same client, with two workers that are alive: a test before may have killed one."""
-    from support.clusters import wait_for_all
-
-    wait_for_all(two_processes, 2)
+    alive = {}
+    while len(alive) < 2:
+        time.sleep(0.1)
+        with contextlib.suppress(OSError, KeyError):
+            alive = two_processes.run(os.getpid)
     return two_processes
 
 

@@ -5,7 +5,7 @@ import gzip
 
 import numpy as np
 import pytest
-from support import one_line_about, read_or_refused
+from support import one_line_about
 from support.damage import damages
 
 from paper_repro.__main__ import main
@@ -46,6 +46,17 @@ FILES = {
     "packed.xml": (gzip.compress(XML, mtime=0), citations, 200, True),
     "plain.xml.gz": (XML, citations, 200, False),
 }
+
+
+def read_or_refused(read, path):
+    """What a reader makes of a file, or None where it has refused it in a line with its name."""
+    try:
+        return read(path)
+    except ValueError as error:
+        message = str(error)
+    assert message.startswith(f"{path}: ")
+    assert len(message.splitlines()) == 1
+    return None
 
 
 @pytest.mark.parametrize("name", FILES)

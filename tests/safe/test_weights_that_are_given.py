@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 from support.algorithms import VARIANTS as KEPT
 from support.algorithms import WITH_CELLS
 from support.matrices import make_data
-from support.models import needs_the_length
 from support.parameters import rule_with
 from support.portrait import differences, portrait
 
@@ -22,6 +21,7 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     StabilisedSGDClassifier,
+    Suffix,
 )
 from lazynet.engines.catalogue import ALGORITHMS
 
@@ -38,6 +38,12 @@ OTHERS = [
     ASGDRegressor(max_iter=2, random_state=0),
     StabilisedSGDClassifier(max_iter=2, burst_size=10, random_state=0),
 ]
+
+
+def needs_the_length(rule):
+    """Whether ``partial_fit`` refuses the average of a rule: it does not know the last step."""
+    average = getattr(rule, "average", None)
+    return isinstance(average, Suffix) or (isinstance(average, str) and average == "suffix")
 
 
 def fitted(n_classes=2, Estimator=LazyNetClassifier, **options):

@@ -51,6 +51,12 @@ def same_bits(left, right):
     return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
+def apart(found, expected):
+    """The greatest difference, by 1 + the largest number."""
+    expected = np.asarray(expected, dtype=float)
+    return np.abs(found - expected).max(initial=0.0) / (1.0 + np.abs(expected).max(initial=0.0))
+
+
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -81,17 +87,6 @@ def one_line_about(err, path, command="paper_repro"):
     assert len(line.splitlines()) == 1
     assert "; " in line  # what is wrong; what to do
     return line
-
-
-def read_or_refused(read, path):
-    """What a reader makes of a file, or None where it has refused it in a line with its name."""
-    try:
-        return read(path)
-    except ValueError as error:
-        message = str(error)
-    assert message.startswith(f"{path}: ")
-    assert len(message.splitlines()) == 1
-    return None
 
 
 class Evaluated:

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import os
 import signal
-import time
 
 import dask
 import numpy as np
@@ -23,15 +22,6 @@ def cluster_of(n_workers, *, processes=False, **options):
     given = {**_QUIET, "n_workers": n_workers, "processes": processes, **options}
     with LocalCluster(**given) as cluster, Client(cluster) as client:
         yield client
-
-
-def wait_for_all(client, n_workers):
-    """Wait until so many workers are alive, and the scheduler knows of no other."""
-    alive = {}
-    while len(alive) < n_workers:
-        time.sleep(0.1)
-        with contextlib.suppress(OSError, KeyError):
-            alive = client.run(os.getpid)
 
 
 def kill_a_worker(client):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.optimize import minimize
 
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum.minimise import Minimiser, Problem
@@ -72,37 +71,26 @@ class DualProblem(NamedTuple):
 
     def reference(self) -> Any:
         """The reference of this problem, at its start."""
-        twin = DenseDualAscent(
-            self.rows,
-            self.targets,
-            importances=self.importances,
-            loss=self.loss,
-            l1=self.l1,
-            l2=self.l2,
-            kappa=self.kappa,
-            fit_intercept=self.fit_intercept,
-            kappa_intercept=self.kappa_intercept,
-            epsilon=self.epsilon,
-            zero=0 * self.importances[0],
-        )
+        names = ["importances", "loss", "l1", "l2", "epsilon"]
+        names += ["kappa", "fit_intercept", "kappa_intercept"]
+        options = {name: getattr(self, name) for name in names}
+        twin = DenseDualAscent(self.rows, self.targets, zero=0 * self.l1, **options)
         twin.duals, twin.centre = list(self.duals), list(self.centre)
         if self.fit_intercept:
             twin.centre_intercept = self.centre_intercept
         return twin
 
+    def with_numbers(self, kind: Any) -> "DualProblem":
+        """The same problem with numbers of another kind."""
+        lists, single = ["targets", "importances", "duals", "centre"], ["epsilon", "l1", "l2"]
+        single += ["kappa", "kappa_intercept", "centre_intercept"]
+        changed = {name: kind(getattr(self, name)) for name in single}
+        changed |= {name: [kind(v) for v in getattr(self, name)] for name in lists}
+        return self._replace(rows=[[kind(x) for x in row] for row in self.rows], **changed)
+
     def in_floats(self) -> "DualProblem":
         """The same problem with floats in place of fractions."""
-        return self._replace(
-            rows=[[float(x) for x in row] for row in self.rows],
-            **{
-                name: [float(v) for v in getattr(self, name)]
-                for name in ("targets", "importances", "duals", "centre")
-            },
-            **{
-                name: float(getattr(self, name))
-                for name in ("epsilon", "l1", "l2", "kappa", "kappa_intercept", "centre_intercept")
-            },
-        )
+        return self.with_numbers(float)
 
 
 def targets_of(loss: str) -> Any:
@@ -127,22 +115,6 @@ def dual_within(loss: str, share: float, y: Any, epsilon: Any) -> float:
     """A share of the way from 0 to an end of this interval, or to a dual variable of size 1."""
     low, high = interval_of(loss, y, epsilon)
     return float(share * np.clip(max(high, low, key=abs), -1.0, 1.0))
-
-
-def lines_of(loss: str, y: Any, epsilon: float) -> list[tuple[Any, Any]]:
-    """The lines whose maximum a loss with kinks is, as functions of p: slopes and values at 0.
-
-    There is a line per stretch between two kinks; slopes and values have an entry per target.
-    """
-    row, (value, slope) = LOSSES[loss], TWINS[loss]
-    kinks = sorted(constant + factor * epsilon for constant, factor in row.kinks)
-    lines = []
-    for place in np.array([kinks[0] - 1, *np.add(kinks[1:], kinks[:-1]) / 2, kinks[-1] + 1]):
-        p = (place * y if row.margin else place + y).tolist()
-        pairs = list(zip(p, y.tolist(), strict=True))
-        slopes = np.array([slope(*pair, epsilon) for pair in pairs], dtype=float)
-        lines.append((slopes, np.array([value(*pair, epsilon) for pair in pairs]) - slopes * p))
-    return lines
 
 
 @st.composite
@@ -217,61 +189,6 @@ def run_to_the_minimum(problem: DualProblem, max_epochs: int = 5000) -> Any:
         if np.abs(after - before).max() <= 1e-15 * (1.0 + np.abs(before).max()):
             break
     return twin
-
-
-def near_the_minimum(problem: DualProblem) -> tuple[list[float], float]:
-    """Weights and an intercept near the minimum of P, by sequential quadratic programming.
-
-    The weights are differences of two nonnegative parts.  A loss with a kink has a variable of its
-    own for every example, above the lines whose maximum the loss is.  However well the search
-    ends, P at the result is an upper bound of the least objective.
-    """
-    plain = problem.in_floats()
-    X, y = np.array(plain.rows), np.array(plain.targets)
-    s = np.array(plain.importances) / sum(plain.importances)
-    n, d = X.shape
-    smooth = LOSSES[problem.loss].curvature is not None
-    value, slope = TWINS[problem.loss]
-
-    def parts(v: Any) -> tuple[Any, float]:
-        return v[:d] - v[d : 2 * d], v[2 * d] if plain.fit_intercept else 0.0
-
-    def objective(v: Any) -> tuple[float, Any]:
-        w, b = parts(v)
-        gradient = np.zeros_like(v)
-        if smooth:
-            pairs = list(zip(X @ w + b, plain.targets, strict=True))
-            fit = sum(s * [value(p, t, plain.epsilon) for p, t in pairs])
-            slopes = s * [slope(p, t, plain.epsilon) for p, t in pairs]
-            gradient[:d], gradient[2 * d] = X.T @ slopes, slopes.sum() * plain.fit_intercept
-        else:
-            fit = s @ v[2 * d + 1 :]
-            gradient[2 * d + 1 :] = s
-        gradient[:d] += plain.l2 * w
-        gradient[d : 2 * d] = -gradient[:d]
-        gradient[: 2 * d] += plain.l1
-        return fit + plain.l1 * v[: 2 * d].sum() + plain.l2 / 2 * w @ w, gradient
-
-    # Each line lies below its variable.  The variables are not negative: lines at 0 add nothing.
-    lines = []
-    if not smooth:
-        for direction, offset in lines_of(problem.loss, y, plain.epsilon):
-            if direction.any():
-                A = direction[:, None] * np.column_stack([X, -X, plain.fit_intercept * np.ones(n)])
-                lines.append((np.hstack([-A, np.eye(n)]), -offset))
-    start = np.zeros(2 * d + 1 + n * (not smooth))
-    if not smooth:
-        start[2 * d + 1 :] = [value(0.0, t, plain.epsilon) for t in plain.targets]
-    found = minimize(
-        objective, start, jac=True, method="SLSQP", options=dict(ftol=1e-16, maxiter=500),
-        bounds=[(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n * (not smooth),
-        constraints=[
-            dict(type="ineq", fun=lambda v, A=A, c=c: A @ v + c, jac=lambda v, A=A: A)
-            for A, c in lines
-        ],
-    )  # fmt: skip
-    w, b = parts(found.x if np.isfinite(found.x).all() else start)
-    return w.tolist(), float(b)
 
 
 def minimiser_of(problem, kind=Minimiser, dtype=np.float64):

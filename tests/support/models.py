@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 import lazynet
-from lazynet import Suffix
 from lazynet.parameters import ParameterObject, kinds_of
 
 _PUBLIC = [
@@ -81,14 +80,6 @@ def arguments_of(model, method):
     return list(inspect.signature(getattr(model, method)).parameters)[1:]
 
 
-def words_for(model):
-    """What an error may name: parameters, and arguments of methods."""
-    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params(), *WORDS_OF_OBJECTS}
-    for name in methods_over_rows(model):
-        words.update(arguments_of(model, name))
-    return sorted(words)
-
-
 def rows_and_targets(Estimator, random, n=12, d=7, classes=2):
     """A few sparse rows, and targets that suit the estimator; folds need some of every class."""
     if "cv" in kinds_of(Estimator):
@@ -122,9 +113,3 @@ def called(model, method, X, y, **options):
     if "classes" in takes and "classes" not in given and not hasattr(model, "classes_"):
         given["classes"] = np.unique(y)
     return getattr(model, method)(X, **{name: given[name] for name in takes if name in given})
-
-
-def needs_the_length(rule):
-    """Whether ``partial_fit`` refuses the average of a rule: it does not know the last step."""
-    average = getattr(rule, "average", None)
-    return isinstance(average, Suffix) or (isinstance(average, str) and average == "suffix")

@@ -16,9 +16,8 @@ from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss
 from lazynet.verify.reference import BoundedReference, new_reference
 from lazynet.verify.tolerance import AGREE, UNIT_ROUNDOFF, distance_to_kink
-from support import examples_of, plan
+from support import apart, examples_of, plan
 from support.algorithms import penalty_of
-from support.engines import apart, numbered
 
 # Averages are compared while rounding explains no more of the weights.
 _SURE = 1e-11
@@ -156,7 +155,7 @@ class Run:
         row = int(self.problem.order[step])
         indices, values, _, importance = self.problem.example(step)
         example = indices, values, float(self.numbers[row, k]), importance
-        return example, numbered(self.plan.rule, row)
+        return example, {} if self.plan.rule.streams else dict(row=row)
 
 
 # --- twins --------------------------------------------------------------------------------------

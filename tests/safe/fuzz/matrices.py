@@ -6,13 +6,15 @@ import numpy as np
 from scipy import sparse
 from support.models import (
     ESTIMATORS,
+    OBJECTS,
+    arguments_of,
     called,
     made,
     methods_over_rows,
     rows_and_targets,
-    words_for,
 )
 
+from lazynet.parameters import kinds_of
 from safe.fuzz.disguises import another_array
 from safe.fuzz.oracle import judged, listening
 
@@ -60,6 +62,15 @@ def generate(random, ledger):
             # Infinite values in X give predictions that are not finite, as they must.
             finite="fit" in method,
         )
+
+
+def words_for(model):
+    """What an error may name: parameters, and arguments of methods."""
+    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params()}
+    words.update(name for kind in OBJECTS for name in kinds_of(kind))
+    for name in methods_over_rows(model):
+        words.update(arguments_of(model, name))
+    return sorted(words)
 
 
 def one_of(values, random):
