@@ -142,6 +142,28 @@ def test_certificates_of_unusual_problems(loss, fit_intercept, change, l1, l2):
         assert found.gap >= found.objective
 
 
+@each_loss
+@with_and_without_intercept
+@pytest.mark.parametrize("l2", [0.0, 0.05])
+def test_the_bound_at_any_duals_is_that_of_the_reference(loss, fit_intercept, l2):
+    """Far from the minimum, where the scale of the duals changes the bound most."""
+    problem = grid_problem(loss, l1=0.03, l2=l2, fit_intercept=fit_intercept)
+    mean, random, scaled = minimiser_of(problem).mean, np.random.default_rng(0), 0
+    nothing = np.zeros((3, mean.n_rows))
+    for size in (0.1, 1.0, 10.0):
+        duals = mean.duals_of_model(size * random.standard_normal(mean.n_rows), *nothing, 0.0, 0.0)
+        duals = duals[0]
+        # Scaled duals, and with l2 the duals themselves: the better bound counts.
+        twins = {problem.reference(), problem._replace(l2=0.0).reference()}
+        wanted = max(float(twin.dual_objective(duals.tolist())) for twin in twins)
+        weights = np.zeros(mean.n_columns)
+        found = objective.certify(mean, ElasticNet(0.03, l2), weights, 0.0, duals.copy())
+        assert found.dual_objective == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        u = next(iter(twins)).correlations(duals.tolist())
+        scaled += max(map(abs, u)) > 0.04
+    assert scaled
+
+
 # --- it converges, to zeros too -------------------------------------------------------------------
 
 

@@ -38,9 +38,6 @@ def placed(made):
     return {outer: lazynet.FoBoS(**{inner: made}) if inner else made}
 
 
-#: The parameters of the small objects.
-WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kinds_of(kind)})
-
 #: What keeps a call short, for the estimators that have such a parameter.
 SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, l1s=3, cv=2)
 
