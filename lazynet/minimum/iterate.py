@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lazynet.kernels.objective import weight_sums
 from lazynet.kernels.slopes import derivatives
 from lazynet.kernels.sums import excess
-from lazynet.minimum.objective import Expansion, MeanLoss, RowSums
+from lazynet.minimum.objective import CLOSE, Expansion, MeanLoss, RowSums
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -23,8 +23,6 @@ _MOST_MOVES = 8
 _ROUNDING = 1e-14
 # The share of sum s_i |a_i| up to which sum s_i a_i counts as 0.
 _UNBALANCED = 1e-6
-# The scale of the duals from which on their conjugates are computed anew.
-_CLOSE = 0.8
 
 
 @dataclass(frozen=True)
@@ -125,12 +123,12 @@ def _dual(
     within = min(1.0, l1 / largest) if largest > 0.0 else 1.0
     if conjugates is not None:
         whole, best = conjugates.value, -conjugates.at(within)
-    elif l2 == 0.0 and _CLOSE < within < 1.0:
+    elif l2 == 0.0 and CLOSE < within < 1.0:
         return -mean.conjugate(duals, within)[0]
     else:
         whole = mean.conjugate(duals)[0]
         # The conjugate is convex, and 0 at 0.  Far from the minimum the bound by both is enough.
-        best = -(mean.conjugate(duals, within)[0] if _CLOSE < within < 1.0 else within * whole)
+        best = -(mean.conjugate(duals, within)[0] if CLOSE < within < 1.0 else within * whole)
     return best if l2 == 0.0 else max(best, -whole - over / (2.0 * l2))
 
 

@@ -51,9 +51,9 @@ RAISE_PENALTY = "Raise l1 or l2"
 _REACH = 64.0
 # How near to a jump of the slope a prediction counts as at the jump, relative to its size.
 _NEAR = 1e-9
-# The scale of the duals from which on their conjugates are computed with more than a bound; the
-# second derivative of an expansion is limited for this one (kernels/slopes.pyx).
-_CLOSE = 0.8
+#: The scale of duals from which on their conjugates are computed with more than a bound; the
+#: second derivative of an expansion is limited for this one (kernels/slopes.pyx).
+CLOSE = 0.8
 # The relative length of the bracket at which the search for an intercept ends.
 _FINE = 1e-15
 
@@ -74,7 +74,7 @@ class Expansion(NamedTuple):
         """About the value at f <= 1, and not less far from 1."""
         # The sum is convex in f, and 0 at f = 0.
         away, bound = 1.0 - f, f * self.value
-        if f < _CLOSE:
+        if f < CLOSE:
             return bound
         return min(bound, self.value + away * (self.first + 0.5 * away * self.second))
 
@@ -142,26 +142,13 @@ class MeanLoss:
         """
         of_rows, totals, u = np.empty((3, self.n_rows)), np.zeros(6), np.zeros(self.n_columns)
         norms = np.empty(0 if "squared_norms" in vars(self) else self.n_rows)
-        rows, examples, code, epsilon = self.rows, self.examples, self.loss.code, self.loss.epsilon
-        self.over_rows(
-            lambda first: slopes.evaluate(
-                rows,
-                examples,
-                weights,
-                code,
-                epsilon,
-                self.share,
-                *of_rows,
-                norms,
-                u,
-                totals,
-                first,
-            )
-        )
+        loss = self.loss.code, self.loss.epsilon, self.share
+        arguments = self.rows, self.examples, weights, *loss, *of_rows, norms, u, totals
+        self.over_rows(lambda first: slopes.evaluate(*arguments, first))
         if len(norms):
             self.squared_norms = norms
-        loss, low, bend, *expansion = totals.tolist()
-        return loss + low, bend, Expansion(*expansion), of_rows, u
+        value, low, bend, *expansion = totals.tolist()
+        return value + low, bend, Expansion(*expansion), of_rows, u
 
     def duals_of_model(
         self, duals: Vector, curvatures: Vector, margins: Vector, following: Vector, b: float,
@@ -205,11 +192,6 @@ class MeanLoss:
     def weighted(self, numbers: Vector) -> Vector:
         """s_i / n times a number of each row."""
         return numbers * self.counts
-
-    def inner(self, duals: Vector, predictions: Vector) -> float:
-        """(1/n) sum s_i a_i p_i, in plain arithmetic."""
-        # A product of vectors by NumPy would start the threads of its library.
-        return float(np.einsum("i,i->", self.weighted(duals), predictions))
 
     def sum_of(self, duals: Vector) -> float:
         """sum s_i a_i, in plain arithmetic."""
