@@ -268,6 +268,9 @@ cdef class Examples:
         memset(&here, 0, sizeof(OwnRow))
         memset(&stamps, 0, sizeof(Stamps))
         with nogil:
+            # All rows of most matrices are sound, which takes a seventh of the time to find.
+            if not only_range and self.row_loops.all_sound(&self.csr):
+                row = self.csr.n_rows
             while row < self.csr.n_rows:
                 defect = defect_of_row(self, row, &here)
                 if defect == SOUND and not only_range:

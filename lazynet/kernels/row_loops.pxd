@@ -9,6 +9,8 @@ cdef struct RowLoops:
     # Whether every column is larger than the one before; whether all values are finite.
     bint (*increases)(const OwnRow* row) noexcept nogil
     bint (*is_finite)(const OwnRow* row) noexcept nogil
+    # Whether the rows lie one after the other, with rising columns of X and finite values.
+    bint (*all_sound)(const Csr* csr) noexcept nogil
     # sum x_j w_j with w = soft(z, shift); a weight has one number, or two.
     double (*dot)(const OwnRow* row, const double* z, double shift) noexcept nogil
     double (*dot_of_pairs)(const OwnRow* row, const double* cells, double shift) noexcept nogil

@@ -8,7 +8,7 @@ Property: every level gives the same bits (tests/exact/test_the_same_bits.py).
 """
 
 from libc.math cimport INFINITY, fabs, fma
-from libc.stdint cimport uint32_t, uintptr_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
 
 from .all_weights cimport absolute_sum, full_dot, full_move, shrink_all
 from .lanes cimport (
@@ -16,7 +16,9 @@ from .lanes cimport (
     exp_of_negative, gather2, gather_one, lanes_at, log1p_of, log_and, soft, sum_of_eight,
     without_first,
 )
-from .rows cimport Csr, OwnRow, Value, all_finite, copy_row, has_place, size_of_values
+from .rows cimport (
+    Csr, Index, OwnRow, Value, all_finite, copy_row, has_place, size_of_values, start_of,
+)
 from .rows cimport soft as soft_number
 
 # --- a row by itself ------------------------------------------------------------------------------
@@ -46,6 +48,39 @@ cdef bint increases(const OwnRow* row) noexcept nogil:
 
 cdef bint is_finite(const OwnRow* row) noexcept nogil:
     return all_finite(row.values, row.length)
+
+
+cdef bint all_sound(const Csr* csr) noexcept nogil:
+    cdef bint sound
+    if csr.wide_indices:
+        sound = all_rise(csr, <const uint64_t*> csr.columns)
+    else:
+        sound = all_rise(csr, <const uint32_t*> csr.columns)
+    if sound and csr.wide_values:
+        return all_finite(<const double*> csr.values, start_of(csr, csr.n_rows))
+    return sound and all_finite(<const float*> csr.values, start_of(csr, csr.n_rows))
+
+
+cdef inline bint all_rise(const Csr* csr, const Index* columns) noexcept nogil:
+    """Whether the rows lie one after the other, and the columns of each rise and exist."""
+    cdef int64_t first = 0, stop, n = start_of(csr, csr.n_rows)
+    cdef Py_ssize_t row, k
+    cdef Index falls = 0, falls_at_rows = 0, largest = 0
+    if start_of(csr, 0) != 0 or not 0 <= n <= csr.n_values:
+        return False
+    for row in range(1, csr.n_rows + 1):
+        stop = start_of(csr, row)
+        if stop < first or stop > n:
+            return False
+        if 0 < first < stop:
+            falls_at_rows += columns[first - 1] >= columns[first]
+        first = stop
+    # Columns may only fall from one row to the next.
+    for k in range(1, n):
+        falls += columns[k - 1] >= columns[k]
+    for k in range(n):
+        largest = columns[k] if columns[k] > largest else largest
+    return falls == falls_at_rows and (n == 0 or largest < <Index> csr.n_columns)
 
 # --- products with weights ------------------------------------------------------------------------
 
@@ -248,6 +283,7 @@ cdef void add_panels(
 
 cdef RowLoops LOOPS
 LOOPS.copy, LOOPS.size, LOOPS.increases, LOOPS.is_finite = copy_row, size, increases, is_finite
+LOOPS.all_sound = all_sound
 LOOPS.dot, LOOPS.dot_of_pairs, LOOPS.add, LOOPS.add_pairs = dot, dot_of_pairs, add, add_pairs
 LOOPS.exact_dot, LOOPS.exact_add = exact_dot, exact_add
 LOOPS.shrink_all, LOOPS.full_dot, LOOPS.full_move = shrink_all, full_dot, full_move

@@ -285,16 +285,16 @@ cdef inline void fetch_cells(
         k += LANES
 
 
-cdef inline bint all_finite(const double* numbers, Py_ssize_t n) noexcept nogil:
+ctypedef fused Value:
+    float
+    double
+
+
+cdef inline bint all_finite(const Value* numbers, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t k, beyond = 0
     for k in range(n):
         beyond |= not fabs(numbers[k]) <= DBL_MAX
     return beyond == 0
-
-
-ctypedef fused Value:
-    float
-    double
 
 
 cdef inline double term_of(double x, bint absolutes) noexcept nogil:

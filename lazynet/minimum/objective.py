@@ -38,7 +38,7 @@ from lazynet.kernels import slopes
 from lazynet.kernels import sums as sums_of_rows
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.objective import weight_sums
+from lazynet.kernels.objective import values_and_slopes, weight_sums
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 
@@ -289,6 +289,11 @@ class MeanLoss:
             margins = np.zeros(self.n_rows)
             intercept = self.best_intercept(margins)
             return *self.value(margins, intercept), intercept
+        if not self.fit_intercept:
+            # The loss at 0 is that of either class.
+            code, epsilon = self.loss.code, self.loss.epsilon
+            value = float(values_and_slopes(code, np.zeros(1), np.ones(1), epsilon)[0][0])
+            return value, _SLACK * value, 0.0
         # Two rows stand for all: one for each target.
         signs = np.array([-1.0, 1.0])
         counts = np.array(

@@ -229,7 +229,8 @@ def test_the_nearest_duals_in_the_domain(loss, seed):
             [float(reference.conjugate(loss.name, a, t, loss.epsilon)) for a, t in each]
         )
 
-    importances = random.choice([0.5, 2.0], 9)
+    importances = random.choice([0.0, 0.5, 2.0], 9)
+    importances[0] = 1.0
     mean = mean_of(sparse.csr_matrix((9, 1)), y, importances, loss)
     inside = into_domain(mean, duals)
     assert finite(inside).all()
@@ -241,7 +242,7 @@ def test_the_nearest_duals_in_the_domain(loss, seed):
     shares, h = importances / importances.sum(), random.random(9)
     before, after, shift, b = *random.standard_normal((2, 9)), *random.standard_normal(2)
     found, inner = mean.duals_of_model(duals, shares * h, before, after, b, shift)
-    wanted = into_domain(mean, duals - h * (after - before + shift))
+    wanted = into_domain(mean, duals - (importances > 0.0) * h * (after - before + shift))
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
     assert inner == pytest.approx(float(np.sum(shares * wanted * (after + b))), abs=1e-12)
 

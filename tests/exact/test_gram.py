@@ -84,6 +84,22 @@ def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, dependent):
     assert (np.abs(away)[weights != 0.0] <= 1e-10).all()
 
 
+@pytest.mark.parametrize("n", [30, 64, 65, 120])
+@pytest.mark.parametrize("l2", [0.0, 1e-3])
+def test_the_descent_takes_few_sweeps_over_correlated_features(n, l2):
+    """Equations settle the nonzeros: up to 64 of them by a factor, more by conjugate gradients."""
+    random = np.random.default_rng(n)
+    rows = np.cumsum(random.standard_normal((3 * n, n)), axis=1)
+    rows /= np.linalg.norm(rows, axis=0)
+    H, wanted = rows.T @ rows, random.choice([-1.0, 1.0], n) * random.uniform(1.0, 2.0, n)
+    weights = wanted * random.uniform(0.5, 2.0, n)
+    slopes = H @ (wanted - weights) + 1e-3 * np.sign(wanted) + l2 * wanted
+    met, sweeps = descend(H, weights, slopes, 1e-3, l2, 1e-9, 1000)
+    assert met <= 1e-9
+    assert sweeps <= 15
+    np.testing.assert_allclose(weights, wanted, atol=1e-4)
+
+
 @given(st.integers(0, 2**20), st.integers(0, 9), st.booleans())
 def test_the_intercept_leaves_and_violations_are_those_of_the_conditions(seed, n, moves):
     """The model at its best intercept; u of a zero within l1, of another weight at its sign."""
