@@ -18,6 +18,7 @@ from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
 from lazynet.kernels.model import violations
 from lazynet.kernels.sums import excess
+from lazynet.minimum.certificate import Certificate, certificate_of
 from lazynet.minimum.gram import (
     LEAST_SAMPLE,
     Features,
@@ -27,7 +28,7 @@ from lazynet.minimum.gram import (
 )
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
-from lazynet.minimum.objective import Certificate, MeanLoss, certificate_of
+from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import LEAST_WEIGHT, Compact, compact, largest
 from lazynet.penalties import ElasticNet
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from lazynet.kernels.objective import weight_sums
 from lazynet.kernels.slopes import derivatives
 from lazynet.kernels.sums import excess
-from lazynet.minimum.objective import CLOSE, Expansion, MeanLoss, RowSums
+from lazynet.minimum.certificate import RowSums
+from lazynet.minimum.objective import CLOSE, Expansion, MeanLoss
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]

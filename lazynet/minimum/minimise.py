@@ -16,9 +16,10 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.base import overflow
 from lazynet.kernels.objective import weight_sums
 from lazynet.losses import Loss
+from lazynet.minimum.certificate import Certificate, certify
 from lazynet.minimum.columns import Columns
 from lazynet.minimum.iterate import UNKNOWN, Iterate, at, proved
-from lazynet.minimum.objective import RAISE_PENALTY, Certificate, MeanLoss, certify
+from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.screening import Compact, bounds_of_features, compact
 from lazynet.minimum.search import SMALL, Search
 from lazynet.penalties import ElasticNet

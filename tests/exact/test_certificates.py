@@ -24,7 +24,7 @@ from support.dual import (
 )
 
 from lazynet.losses import LOSSES
-from lazynet.minimum import objective
+from lazynet.minimum.certificate import certify
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
 
@@ -110,7 +110,7 @@ def test_the_gap_allows_for_the_rounding_of_a_distance_from_a_kink():
     problem = problem._replace(targets=[-2.0], importances=[1.0], epsilon=2.0)
     walker = minimiser_of(problem)
     b = 2.0**-56
-    found = objective.certify(walker.mean, ElasticNet(1.0, 0.0), np.zeros(1), b, np.zeros(1))
+    found = certify(walker.mean, ElasticNet(1.0, 0.0), np.zeros(1), b, np.zeros(1))
     assert F(found.gap) >= exact_objective(problem, [0.0], b) == F(b)
 
 
@@ -157,7 +157,7 @@ def test_the_bound_at_any_duals_is_that_of_the_reference(loss, fit_intercept, l2
         twins = {problem.reference(), problem._replace(l2=0.0).reference()}
         wanted = max(float(twin.dual_objective(duals.tolist())) for twin in twins)
         weights = np.zeros(mean.n_columns)
-        found = objective.certify(mean, ElasticNet(0.03, l2), weights, 0.0, duals.copy())
+        found = certify(mean, ElasticNet(0.03, l2), weights, 0.0, duals.copy())
         assert found.dual_objective == pytest.approx(wanted, rel=1e-9, abs=1e-12)
         u = next(iter(twins)).correlations(duals.tolist())
         scaled += max(map(abs, u)) > 0.04

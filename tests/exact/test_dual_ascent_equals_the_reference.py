@@ -18,8 +18,9 @@ from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
+from lazynet.minimum.certificate import certify
 from lazynet.minimum.dual import Ascent, DualAscent, Progress
-from lazynet.minimum.objective import MeanLoss, certify
+from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import best_dual

@@ -17,8 +17,8 @@ from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES
 from lazynet.minimum import columns as searches
 from lazynet.minimum import interior
+from lazynet.minimum.certificate import certify
 from lazynet.minimum.minimise import Minimiser, Problem
-from lazynet.minimum.objective import certify
 from lazynet.penalties import ElasticNet
 from lazynet.reference.losses import LOSSES as TWINS
 

@@ -45,7 +45,7 @@ _MODELS = "safe/test_model_files safe/test_checkpoints exact/test_rows_in_any_or
 CLOSE = {
     "kernels/(text|moments|rows|words|examples|arrays)": _DATA,
     "minimum": _MINIMUM,
-    "kernels/(col|comp|conj|dual|gram|newton|objective|slopes|sums|working_set)": _MINIMUM,
+    "kernels/(col|comp|conj|dual|gram|model|newton|objective|slopes|sums|working_set)": _MINIMUM,
     "(kernels|engines)/stabilised": "exact/test_stabilised estimators/test_selection",
     "(kernels|engines)/dekel": "exact/test_dekel",
     "kernels|engines": f"{_MODELS} {_ENGINES}",

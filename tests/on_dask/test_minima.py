@@ -18,8 +18,9 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Columns
 from lazynet.estimators import certified
 from lazynet.losses import get_loss
+from lazynet.minimum.certificate import certify
 from lazynet.minimum.gram import LEAST_SAMPLE, sampled_rows
-from lazynet.minimum.objective import MeanLoss, certify
+from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 from on_dask.rows import estimators, problem
 

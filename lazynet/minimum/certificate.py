@@ -1,0 +1,142 @@
+"""The certificate of a minimum: how far weights are at most from the least objective.
+
+For every a in the domain of the conjugates, with u = (1/n) sum s_i a_i x_i,
+
+    D(a) = -(1/n) sum s_i l*(-a_i) - sum_j [|u_j| - l1]+^2 / (2 l2)   <=   P(w, b)
+
+for all w and b, so that P(w, b) - D(a) >= P(w, b) - min P.  Where l2 = 0, the bound holds for a
+that are scaled so that no |u_j| exceeds l1, and the last sum is 0.  With an intercept, which has no
+penalty, the bound holds for a with sum s_i a_i = 0.
+
+The gap is computed for the weights that are returned: sums over rows carry the digits that rounding
+loses, and a bound on what rounding loses elsewhere is added to the gap.
+
+Property: the gap is at least the distance to the least objective in extended precision
+(tests/exact/test_certificates.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.kernels import sums as sums_of_rows
+from lazynet.kernels.objective import weight_sums
+from lazynet.minimum.objective import MeanLoss
+from lazynet.penalties import ElasticNet
+
+Vector = NDArray[np.float64]
+
+_UNIT = float(np.finfo(np.float64).eps)
+# Roundings of a few operations on numbers of the size of the objective.
+_SLACK = 32 * _UNIT
+# The sum of s_i a_i is 0 up to the rounding of two numbers.  The gap allows for an intercept of the
+# minimum that is this many times larger than 1 + |b|.
+_LARGEST_INTERCEPT = 1e6
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """An objective, a lower bound on the least objective, and their distance."""
+
+    objective: float
+    dual_objective: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over all rows that a search has made, with what bounds their rounding."""
+
+    #: x_i.w, and numbers that bound their errors in units of roundoff
+    margins: Vector
+    margin_sizes: Vector
+    #: u, for duals that are balanced; a plain sum over the rows
+    correlations: Vector
+
+
+def certify(
+    mean: MeanLoss,
+    penalty: ElasticNet,
+    weights: Vector,
+    intercept: float,
+    duals: Vector,
+    sums: RowSums | None = None,
+    *,
+    checked: bool = True,
+) -> Certificate:
+    """The certificate of ``weights`` and ``intercept`` by ``duals``.
+
+    ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place.
+    Without ``sums`` that a search has made, all are made anew, right to the last digit.  Where
+    ``checked`` is false, the gap is an estimate, which does not account for rounding.
+
+    >>> from lazynet.kernels.examples import Examples
+    >>> from lazynet.losses import get_loss
+    >>> rows = Examples(np.array([1.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
+    ...                 np.array([3.0]))
+    >>> mean = MeanLoss(rows, np.array([3.0]), None, get_loss("squared_error"), fit_intercept=False)
+    >>> found = certify(mean, ElasticNet(l1=1.0), np.array([2.0]), 0.0, np.array([1.0]))
+    >>> found.objective, round(found.dual_objective, 9), found.gap < 1e-12
+    (2.5, 2.5, True)
+    """
+    # Without an intercept nothing is balanced.
+    before = duals.copy() if mean.fit_intercept else duals
+    lost_balance = mean.share * abs(mean.balance(duals))
+    if sums is None:
+        margins = mean.margins(weights, compensated=True)
+        loss, lost = mean.value(margins, intercept)
+        excess = sums_of_rows.excess(mean.compensated_sums(duals), mean.share, penalty.l1, 0.0)
+    else:
+        loss, lost = mean.value(sums.margins, intercept, sums.margin_sizes)
+        wrong = 0.0
+        if checked:
+            # A sum of n terms is wrong by at most n units of roundoff of the sum of their
+            # magnitudes, which is at most max |a_i| max |x_ij|.
+            steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
+            wrong = _UNIT * (mean.n_rows + 4.0) * steepest
+            # The sums are those of duals that were balanced but for rounding.
+            wrong += float(np.abs(duals - before).max(initial=0.0)) * mean.longest
+        excess = sums_of_rows.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
+    return certificate_of(
+        penalty, weights, intercept, (loss, lost), lost_balance, excess,
+        lambda factor: mean.conjugate(duals, factor), checked=checked,
+    )  # fmt: skip
+
+
+def certificate_of(
+    penalty: ElasticNet,
+    weights: Vector,
+    intercept: float,
+    value: tuple[float, float],
+    lost_balance: float,
+    excesses: tuple[float, float, float],
+    conjugate_of: Callable[[float], tuple[float, float]],
+    *,
+    checked: bool = True,
+) -> Certificate:
+    """The certificate from sums over all rows.
+
+    ``value`` and ``conjugate_of`` are as in ``MeanLoss``, ``excesses`` are those of the duals
+    (kernels/sums.pyx), and ``lost_balance`` is |(1/n) sum s_i a_i|.
+    """
+    l1, l2 = penalty.l1, penalty.l2
+    (loss, lost), (largest, squared, lost_squares) = value, excesses
+    objective = loss + penalty.of_sums(*weight_sums(weights))
+    # Two dual points: the duals, and the duals scaled into the box of the l1 penalty.
+    within = min(1.0, l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0
+    dual = -np.inf
+    for factor in {1.0, within} if l2 > 0.0 else {within}:
+        excess, lost_excess = 0.0, 0.0
+        if factor > within:
+            excess, lost_excess = squared / (2.0 * l2), lost_squares / (2.0 * l2)
+        conjugate, lost_conjugate = conjugate_of(factor)
+        rounding = lost_excess + lost_conjugate + _SLACK * (abs(conjugate) + excess)
+        dual = max(dual, -conjugate - excess - (rounding if checked else 0.0))
+    lost += _SLACK * (abs(loss) + abs(objective))
+    lost += lost_balance * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
+    gap = objective - dual + (lost if checked else 0.0)
+    return Certificate(float(objective), float(dual), float(gap))
