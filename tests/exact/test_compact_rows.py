@@ -11,7 +11,7 @@ from support.matrices import compact_rows, corpus, shuffled_rows
 
 from lazynet.data.arrays import as_examples, rows_of_array
 from lazynet.kernels.compact import CompactRows
-from lazynet.kernels.slopes import derivatives
+from lazynet.kernels.slopes import derivatives, evaluate
 from lazynet.losses import LOSSES
 from lazynet.minimum import screening
 from lazynet.minimum.objective import MeanLoss
@@ -285,3 +285,24 @@ def test_one_pass_finds_what_two_find(loss, seed, d, full, at_zero):
     if bent.all():
         near = mean.conjugate(duals, 1.0 - 1e-4)[0]
         assert conjugates.at(1.0 - 1e-4) == pytest.approx(near, abs=1e-8)
+
+
+def test_one_pass_over_many_values_takes_several_calls():
+    """Sums go on from call to call, between which Python handles signals."""
+    random, calls = np.random.default_rng(0), []
+    dense, y = random.standard_normal((3000, 3000)), random.choice([-1.0, 1.0], 3000)
+    rows, examples = (
+        compact_rows(rows_of_array(dense)),
+        as_examples(sparse.csr_matrix((3000, 1)), y),
+    )
+    loss, weights = LOSSES["log_loss"], 0.01 * random.standard_normal(3000)
+    out, u, totals = np.empty((4, 3000)), np.zeros(3000), np.zeros(6)
+    while not calls or calls[-1] < 3000:
+        start = calls[-1] if calls else 0
+        arguments = rows, examples, weights, loss.code, loss.epsilon, 1.0 / 3000, *out
+        calls.append(evaluate(*arguments, u, totals, start)[1])
+    assert len(calls) > 1
+    (total, _, _, bend), (duals, slopes, _) = found_derivatives(loss, dense @ weights, y)
+    np.testing.assert_allclose(out[1], duals, rtol=1e-10)
+    np.testing.assert_allclose(u, slopes @ dense / 3000, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(totals[[0, 2]], [total / 3000, bend / 3000], rtol=1e-10)
