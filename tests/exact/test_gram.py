@@ -90,7 +90,7 @@ def test_the_descent_takes_few_sweeps_over_correlated_features(n, l2):
     """Equations settle the nonzeros: up to 64 of them by a factor, more by conjugate gradients."""
     random = np.random.default_rng(n)
     rows = np.cumsum(random.standard_normal((3 * n, n)), axis=1)
-    rows /= np.linalg.norm(rows, axis=0)
+    rows *= random.uniform(0.5, 2.0, n) / np.linalg.norm(rows, axis=0)
     H, wanted = rows.T @ rows, random.choice([-1.0, 1.0], n) * random.uniform(1.0, 2.0, n)
     weights = wanted * random.uniform(0.5, 2.0, n)
     slopes = H @ (wanted - weights) + 1e-3 * np.sign(wanted) + l2 * wanted

@@ -126,6 +126,37 @@ def test_a_step_keeps_a_bound_that_is_better_than_its_own():
     assert there.proof is close.proof
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_duals_of_a_model_prove_a_gap_one_step_earlier(fit_intercept):
+    """Those of the weights prove it later, at some of the targets."""
+    problem, earlier = Problem("log_loss", fit_intercept, False, 0.0), 0
+    for target in 10.0 ** -np.arange(1.0, 10.0, 0.25):
+        steps, now = NewtonSteps(problem.compact, problem.penalty, target, 1.0), problem.start
+        while now.gap > target:
+            chosen = steps.working_set(now)
+            own = problem.proved(steps.move(now, chosen)[0])
+            now = steps.step(now, chosen)
+        earlier += own.gap > target
+    assert earlier > 3
+
+
+@pytest.mark.parametrize("n_weights", [9, 600])
+def test_not_all_features_join_at_once(n_weights):
+    """Those with the largest |u_j| join: 512, or as many as there are weights."""
+    random, d = np.random.default_rng(0), 2000
+    problem = Problem("log_loss", False, False, 0.0)
+    compact = replace(problem.compact, frequencies=random.random(d))
+    u, weights = random.standard_normal(d), np.zeros(d)
+    weights[random.permutation(d)[:n_weights]] = 1.0
+    here = problem.start.changed(weights=weights, correlations=u, gap=0.0)
+    chosen = NewtonSteps(compact, ElasticNet(l1=1e-3), 1e-6, 1.0).working_set(here)
+    joined = np.setdiff1d(chosen.features, np.flatnonzero(weights))
+    rest = np.setdiff1d(np.flatnonzero(weights == 0.0), joined)
+    assert chosen.n_weights == n_weights
+    assert len(joined) == max(512, n_weights)
+    assert abs(u[joined]).min() >= abs(u[rest]).max()
+
+
 @on_every_problem
 def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
     """The same step, or its first half or quarter, before the intercept moves on."""
