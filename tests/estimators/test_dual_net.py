@@ -317,7 +317,7 @@ def test_rows_whose_squares_overflow_are_refused(fit_intercept, l1):
     """The message says what to do; the model stays unfitted."""
     X = np.random.default_rng(0).standard_normal((50, 3))
     y, X[3, 1] = X[:, 0] > 0.0, 1e200
-    model = lazynet.DualNetClassifier(l1=l1, l2=l1, fit_intercept=fit_intercept)
+    model = DualNetClassifier(l1=l1, l2=l1, fit_intercept=fit_intercept)
     with pytest.raises(ValueError, match="X has rows whose squared norm is not a finite number"):
         model.fit(X, y)
     assert not model.__sklearn_is_fitted__()
