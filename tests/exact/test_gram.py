@@ -96,7 +96,7 @@ def test_the_descent_takes_few_sweeps_over_correlated_features(n, l2):
     slopes = H @ (wanted - weights) + 1e-3 * np.sign(wanted) + l2 * wanted
     met, sweeps = descend(H, weights, slopes, 1e-3, l2, 1e-9, 1000)
     assert met <= 1e-9
-    assert sweeps <= 15
+    assert sweeps <= {30: 5, 64: 10}.get(n, 15)
     np.testing.assert_allclose(weights, wanted, atol=1e-4)
 
 
