@@ -56,9 +56,10 @@ cdef bint all_sound(const Csr* csr) noexcept nogil:
         sound = all_rise(csr, <const uint64_t*> csr.columns)
     else:
         sound = all_rise(csr, <const uint32_t*> csr.columns)
+    # The end of the last row is not read again: another thread may have changed it.
     if sound and csr.wide_values:
-        return all_finite(<const double*> csr.values, start_of(csr, csr.n_rows))
-    return sound and all_finite(<const float*> csr.values, start_of(csr, csr.n_rows))
+        return all_finite(<const double*> csr.values, csr.n_values)
+    return sound and all_finite(<const float*> csr.values, csr.n_values)
 
 
 cdef inline bint all_rise(const Csr* csr, const Index* columns) noexcept nogil:
