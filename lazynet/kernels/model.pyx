@@ -8,7 +8,6 @@ import numpy as np
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_cells, check_vector
 from .chunk cimport RowLoops
@@ -81,14 +80,15 @@ def of_weights(
     check_aligned("features", &features[0] if n else NULL, 4)
     check_vector("weights", weights, n_weights)
     check_vector("slopes", slopes, n_weights)
-    for i in range(n):
-        if not 0 <= features[i] < n_weights:
-            raise ValueError(f"features must be below {n_weights}, got {features[i]}")
     reduced, vectors = np.empty((n, n)), np.empty((2, n))
     cdef double[:, ::1] H = reduced, out = vectors
+    for i in range(n):
+        j = features[i]
+        if not 0 <= j < n_weights:
+            raise ValueError(f"features must be below {n_weights}, got {j}")
+        out[0, i], out[1, i] = weights[j], slopes[j]
     with nogil:
         for i in range(n):
-            out[0, i], out[1, i] = weights[features[i]], slopes[features[i]]
             if moves:
                 share = hessian[0, i + 1] / hessian[0, 0]
                 out[1, i] -= hessian[0, i + 1] * (rise / hessian[0, 0])
@@ -156,7 +156,7 @@ def descend(
     A call ends after some millions of numbers; returns the largest change of its last sweep over all
     weights, and the sweeps.
     """
-    cdef Py_ssize_t n = weights.shape[0], j, k
+    cdef Py_ssize_t n = weights.shape[0], j
     cdef int64_t n_visited = 0
     cdef int sweep = 0, rest = 0
     cdef double own, away, change, old, largest = 0.0
@@ -220,12 +220,12 @@ cdef int64_t _settle(
     cdef Py_ssize_t of_factor = m * m if m <= MOST_FACTORED else 0
     cdef double* room = <double*> malloc((m * m + 5 * m + of_factor + 1) * sizeof(double))
     cdef Py_ssize_t* support = <Py_ssize_t*> malloc((m + 1) * sizeof(Py_ssize_t))
-    cdef double* step = room + m * m
-    cdef double* residual = step + m
     if room == NULL or support == NULL:
         free(room)
         free(support)
         return 0
+    cdef double* step = room + m * m
+    cdef double* residual = step + m
     k = 0
     for j in range(n):
         if weights[j] != 0.0:

@@ -25,14 +25,11 @@ from numpy.typing import NDArray
 
 from lazynet.kernels import sums as sums_of_rows
 from lazynet.kernels.objective import weight_sums
-from lazynet.minimum.objective import MeanLoss
+from lazynet.minimum.objective import SLACK, UNIT, MeanLoss
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
-_UNIT = float(np.finfo(np.float64).eps)
-# Roundings of a few operations on numbers of the size of the objective.
-_SLACK = 32 * _UNIT
 # The sum of s_i a_i is 0 up to the rounding of two numbers.  The gap allows for an intercept of the
 # minimum that is this many times larger than 1 + |b|.
 _LARGEST_INTERCEPT = 1e6
@@ -65,14 +62,11 @@ def certify(
     intercept: float,
     duals: Vector,
     sums: RowSums | None = None,
-    *,
-    checked: bool = True,
 ) -> Certificate:
     """The certificate of ``weights`` and ``intercept`` by ``duals``.
 
     ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place.
-    Without ``sums`` that a search has made, all are made anew, right to the last digit.  Where
-    ``checked`` is false, the gap is an estimate, which does not account for rounding.
+    Without ``sums`` that a search has made, all are made anew, right to the last digit.
 
     >>> from lazynet.kernels.examples import Examples
     >>> from lazynet.losses import get_loss
@@ -83,8 +77,7 @@ def certify(
     >>> found.objective, round(found.dual_objective, 9), found.gap < 1e-12
     (2.5, 2.5, True)
     """
-    # Without an intercept nothing is balanced.
-    before = duals.copy() if mean.fit_intercept else duals
+    before = duals.copy() if sums is not None and mean.fit_intercept else None
     lost_balance = mean.share * abs(mean.balance(duals))
     if sums is None:
         margins = mean.margins(weights, compensated=True)
@@ -92,18 +85,17 @@ def certify(
         excess = sums_of_rows.excess(mean.compensated_sums(duals), mean.share, penalty.l1, 0.0)
     else:
         loss, lost = mean.value(sums.margins, intercept, sums.margin_sizes)
-        wrong = 0.0
-        if checked:
-            # A sum of n terms is wrong by at most n units of roundoff of the sum of their
-            # magnitudes, which is at most max |a_i| max |x_ij|.
-            steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
-            wrong = _UNIT * (mean.n_rows + 4.0) * steepest
+        # A sum of n terms is wrong by at most n units of roundoff of the sum of their magnitudes,
+        # which is at most max |a_i| max |x_ij|.
+        steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
+        wrong = UNIT * (mean.n_rows + 4.0) * steepest
+        if before is not None:
             # The sums are those of duals that were balanced but for rounding.
             wrong += float(np.abs(duals - before).max(initial=0.0)) * mean.longest
         excess = sums_of_rows.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
     return certificate_of(
         penalty, weights, intercept, (loss, lost), lost_balance, excess,
-        lambda factor: mean.conjugate(duals, factor), checked=checked,
+        lambda factor: mean.conjugate(duals, factor),
     )  # fmt: skip
 
 
@@ -115,8 +107,6 @@ def certificate_of(
     lost_balance: float,
     excesses: tuple[float, float, float],
     conjugate_of: Callable[[float], tuple[float, float]],
-    *,
-    checked: bool = True,
 ) -> Certificate:
     """The certificate from sums over all rows.
 
@@ -127,16 +117,16 @@ def certificate_of(
     (loss, lost), (largest, squared, lost_squares) = value, excesses
     objective = loss + penalty.of_sums(*weight_sums(weights))
     # Two dual points: the duals, and the duals scaled into the box of the l1 penalty.
-    within = min(1.0, l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0
+    within = min(1.0, l1 / largest * (1.0 - SLACK)) if largest > 0.0 else 1.0
     dual = -np.inf
     for factor in {1.0, within} if l2 > 0.0 else {within}:
         excess, lost_excess = 0.0, 0.0
         if factor > within:
             excess, lost_excess = squared / (2.0 * l2), lost_squares / (2.0 * l2)
         conjugate, lost_conjugate = conjugate_of(factor)
-        rounding = lost_excess + lost_conjugate + _SLACK * (abs(conjugate) + excess)
-        dual = max(dual, -conjugate - excess - (rounding if checked else 0.0))
-    lost += _SLACK * (abs(loss) + abs(objective))
+        rounding = lost_excess + lost_conjugate + SLACK * (abs(conjugate) + excess)
+        dual = max(dual, -conjugate - excess - rounding)
+    lost += SLACK * (abs(loss) + abs(objective))
     lost += lost_balance * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
-    gap = objective - dual + (lost if checked else 0.0)
+    gap = objective - dual + lost
     return Certificate(float(objective), float(dual), float(gap))

@@ -226,7 +226,8 @@ class NewtonSteps:
             gap = here.gap + there.objective - here.objective
             u = here.proof_correlations
             there = there.changed(gap=gap, proof=here.proof, proof_correlations=u)
-        if len(there.correlations):
+        own = len(there.correlations) > 0
+        if own:
             # Its own duals cost nothing.
             there = proved(mean, self.penalty, there)
             if there.gap <= self.target:
@@ -242,7 +243,7 @@ class NewtonSteps:
                 there = proved(mean, self.penalty, there, duals)
                 if there.gap <= self.target:
                     return there
-        return proved(mean, self.penalty, there)
+        return there if own else proved(mean, self.penalty, there)
 
 
 def sampled_rows(n_rows: int, n: int) -> NDArray[np.int64]:

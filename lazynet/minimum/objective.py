@@ -35,6 +35,9 @@ RAISE_PENALTY = "Raise l1 or l2"
 _REACH = 64.0
 # How near to a jump of the slope a prediction counts as at the jump, relative to its size.
 _NEAR = 1e-9
+#: The unit roundoff, and roundings of a few operations relative to their result.
+UNIT = float(np.finfo(np.float64).eps)
+SLACK = 32 * UNIT
 #: The scale of duals from which on their conjugates are computed with more than a bound; the
 #: second derivative of an expansion is limited for this one (kernels/slopes.pyx).
 CLOSE = 0.8
@@ -277,7 +280,7 @@ class MeanLoss:
             # The loss at 0 is that of either class.
             code, epsilon = self.loss.code, self.loss.epsilon
             value = float(values_and_slopes(code, np.zeros(1), np.ones(1), epsilon)[0][0])
-            return value, 32.0 * float(np.finfo(np.float64).eps) * value, 0.0
+            return value, SLACK * value, 0.0
         # Two rows stand for all: one for each target.
         signs = np.array([-1.0, 1.0])
         counts = np.array(
