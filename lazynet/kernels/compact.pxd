@@ -13,6 +13,7 @@ cdef class CompactRows:
     cdef double* values
     cdef Py_ssize_t n_filled    # rows that are copied
     cdef Py_ssize_t longest     # the most values of a row, which exceed the columns if these repeat
+    cdef double largest         # at least every |x_ij|
     cdef bint full              # whether every row so far has a value for every column, in order
     cdef bint in_place          # whether the values are those of X
     cdef bint filling           # whether a copy is under way, perhaps in another thread
@@ -21,6 +22,7 @@ cdef class CompactRows:
 
     cdef int check_filled(self) except -1
     cdef int begin(self) except -1
+    cdef int64_t _see(self, int64_t first) noexcept nogil
     cdef void _settle(self)
     cdef bint _read(
         self, const Csr* csr, Py_ssize_t start, Py_ssize_t length, const int32_t* places

@@ -19,13 +19,16 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from .arrays cimport check_aligned, check_cells, check_vector
 from .dense_rows cimport count_up, is_full
 from .examples cimport HIGHEST_LEVEL, Examples, importance_of, table_at, walk_rows
+from .lanes cimport LANES
 from .rows cimport (
     BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, end_walk, has_place, next_row,
 )
 
-# Every so many rows the columns are counted.
+# Every so many rows the columns are counted; more values than these are looked at, while they are
+# in the cache.
 cdef enum:
     COUNTED = 16
+    SEEN_AT_ONCE = 1024
 
 
 def bounds(
@@ -83,7 +86,7 @@ cdef class CompactRows:
         """Room for rows.
 
         With ``values_of``, their values stay where they are: no column leaves.  If each of these
-        rows has all columns in order, nothing is copied.
+        rows has all columns in order, no column numbers are copied either.
         """
         if not (0 <= n_rows < 2**62 and 0 <= n_columns < 2**31 and 0 <= n_values < 2**60):
             raise ValueError(
@@ -116,7 +119,7 @@ cdef class CompactRows:
             # Such rows need no column numbers.
             for row in range(n_rows):
                 starts[row + 1] = (row + 1) * n_columns
-            self.n_filled, self.longest = n_rows, n_columns
+            self.longest = n_columns
         else:
             columns = np.empty(n_values + 1, dtype=np.int32)
             self.columns = &columns[0]
@@ -136,6 +139,16 @@ cdef class CompactRows:
     @property
     def n_nonzeros(self):
         return self.n_values
+
+    @property
+    def most_values(self):
+        """The most values of a row."""
+        return self.longest
+
+    @property
+    def largest_value(self):
+        """At least every |x_ij|."""
+        return self.largest
 
     @property
     def is_full(self):
@@ -193,6 +206,27 @@ cdef class CompactRows:
         self.starts[self.n_filled] = at + n
         return True
 
+    cdef int64_t _see(self, int64_t first) noexcept nogil:
+        """Look for the largest value among those from ``first`` on; returns their end."""
+        cdef double[LANES] sizes
+        cdef double size
+        cdef int64_t k = first, stop = self.starts[self.n_filled]
+        cdef int lane
+        for lane in range(LANES):
+            sizes[lane] = self.largest
+        while k + LANES <= stop:
+            for lane in range(LANES):
+                size = fabs(self.values[k + lane])
+                sizes[lane] = size if size > sizes[lane] else sizes[lane]
+            k += LANES
+        while k < stop:
+            size = fabs(self.values[k])
+            sizes[0] = size if size > sizes[0] else sizes[0]
+            k += 1
+        for lane in range(LANES):
+            self.largest = sizes[lane] if sizes[lane] > self.largest else self.largest
+        return stop
+
     cdef bint _gather(self, const double* values, const int32_t[::1] source) noexcept nogil:
         """Copy some values of a row that has all; false if they have no room."""
         cdef int64_t at = self.starts[self.n_filled]
@@ -217,6 +251,10 @@ cdef class CompactRows:
         cdef int64_t at = self.starts[self.n_filled]
         cdef int32_t* columns = self.columns + at
         cdef const float* narrow
+        if self.columns == NULL:
+            # The row is one of X, which was found to have all columns.
+            self.n_filled += 1
+            return True
         cdef Py_ssize_t k
         if self.n_values - at < length:
             return False
@@ -231,25 +269,35 @@ cdef class CompactRows:
 
     def copy(
         self, Examples examples, const int32_t[::1] places not None,
-        double[::1] counts not None,    # IN/OUT: rows that have a column, of every sixteenth row
+        double[::1] counts not None,    # IN/OUT: rows that have a column, of every sixteenth row;
+                                        # of rows with all columns none are counted
+        const double[::1] factors=None,
+        double[::1] sums=None,          # IN/OUT: with ``factors``, sum factor_i x_i
     ):
         """Copy more rows of the examples; returns how the call ended and the next row.
 
         Column j of X has the place ``places[j]``, or leaves where this is negative.
         """
         cdef Py_ssize_t n_visited = 0, start, length
-        cdef int64_t k
+        cdef int64_t k, seen
         cdef int status = FINISHED
         cdef const Csr* csr = &examples.csr
         check_places(places, csr.n_columns, self.n_columns)
         check_vector("counts", counts, self.n_columns)
         if csr.n_rows != self.n_rows:
             raise ValueError(f"examples must have {self.n_rows} rows, got {csr.n_rows}")
+        if factors is not None:
+            check_vector("factors", factors, self.n_rows)
+            if sums is None:
+                raise ValueError("sums must be a vector, got None")
+            check_vector("sums", sums, self.n_columns)
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
+        cdef double* first_sum = &sums[0] if factors is not None and self.n_columns else NULL
         if self.columns == NULL and first != NULL and not count_up(<uint32_t*> first, csr.n_columns):
             raise ValueError("places must leave the columns where they are")
         self.begin()
         with nogil:
+            seen = self.starts[self.n_filled]
             while self.n_filled < self.n_rows and status == FINISHED:
                 if not (
                     has_place(csr, self.n_filled, &start, &length)
@@ -257,12 +305,17 @@ cdef class CompactRows:
                 ):
                     status = BAD_ROW
                     break
-                if self.n_filled % COUNTED == 1:
+                if self.n_filled % COUNTED == 1 and self.columns != NULL:
                     for k in range(self.starts[self.n_filled - 1], self.starts[self.n_filled]):
                         counts[self.columns[k]] += 1.0
+                if first_sum != NULL and factors[self.n_filled - 1] != 0.0:
+                    add_row(self, self.n_filled - 1, factors[self.n_filled - 1], first_sum)
+                if self.starts[self.n_filled] - seen > SEEN_AT_ONCE:
+                    seen = self._see(seen)
                 n_visited += length
                 if n_visited > PATIENCE and self.n_filled < self.n_rows:
                     status = PAUSED
+            self._see(seen)
         self._settle()
         self.filling = False
         return status, self.n_filled
@@ -298,6 +351,7 @@ cdef class CompactRows:
                 raise ValueError(f"order must hold row numbers below {rows.n_rows}, got {order[k]}")
         if self is rows or self.n_filled or self.in_place:
             raise ValueError("rows are copied once, and from other rows")
+        self.largest = rows.largest
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
         cdef int32_t[::1] source
         if rows.columns == NULL:

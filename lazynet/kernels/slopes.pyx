@@ -7,6 +7,7 @@ Property: the derivatives are those of the reference, and one pass returns the n
 (tests/exact/test_compact_rows.py).
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from .arrays cimport check_vector
@@ -94,7 +95,6 @@ def evaluate(
     double[::1] margins not None,       # OUT: m_i = x_i.w
     double[::1] duals not None,         # OUT: a_i = -l'(m_i)
     double[::1] curvatures not None,    # OUT: share s_i l''(m_i)
-    double[::1] norms not None,         # OUT: |x_i|^2; with no place for them they are not computed
     double[::1] sums not None,          # IN/OUT: u = share sum s_i a_i x_i
     double[::1] totals not None,        # IN/OUT: {share sum s_i l(m_i), its low digits, the sum of
                                         # ``curvatures``, share sum s_i l*(-f a_i) at f = 1, minus
@@ -116,7 +116,6 @@ def evaluate(
     check_vector("margins", margins, n_rows)
     check_vector("duals", duals, n_rows)
     check_vector("curvatures", curvatures, n_rows)
-    check_vector("norms", norms, n_rows if norms.shape[0] else 0)
     check_vector("sums", sums, rows.n_columns)
     check_vector("totals", totals, 6)
     cdef const double* w = &weights[0] if rows.n_columns else NULL
@@ -150,8 +149,6 @@ def evaluate(
                     second_order += importance * (limit if inverse > limit else inverse)
                 curvatures[k] *= importance
                 bend += curvatures[k]
-                if norms.shape[0]:
-                    norms[k] = squares_of_row(rows, k)
                 if importance * duals[k] != 0.0:
                     add_row(rows, k, importance * duals[k], u)
             add_to(&totals[0], &totals[1], part)
@@ -163,38 +160,36 @@ def evaluate(
     return FINISHED if row >= n_rows else PAUSED, row
 
 
-cdef inline double squares_of_row(CompactRows rows, Py_ssize_t row) noexcept nogil:
-    """|x_i|^2"""
-    cdef int64_t k = rows.starts[row], stop = rows.starts[row + 1]
-    return rows.row_loops.full_dot(rows.values + k, rows.values + k, stop - k)
-
-
 def duals_of_model(
     Examples examples,                  # their targets and importances
-    const double[::1] duals not None,   # a_i at margins m_i
-    const double[::1] curvatures not None,  # share s_i l''(m_i + b)
-    const double[::1] margins not None,
+    const double[::1] margins not None,     # before the step; d_i are their moves
+    const double[::1] duals not None,       # a_i
+    const double[::1] curvatures not None,  # share s_i l''_i
     const double[::1] next_margins not None,
-    double intercept,                   # at the next margins
+    const double[::1] next_duals not None,
+    const double[::1] next_curvatures not None,
     double shift,                       # of the intercept
     double share,
     bint by_target,
     double most,
     double[::1] out not None,           # OUT
 ):
-    """The duals a_i - l''(m_i + b) (d_i + shift) of a model, moved into their domain.
+    """The duals a_i - l''_i (d_i + shift) of a model, moved into their domain.
 
-    These are at most ``most`` in size; ``by_target``: y_i a_i is from 0 to ``most``.  Returns
-    share sum s_i a_i p_i, with the next predictions p_i.
+    These are at most ``most`` in size; ``by_target``: y_i a_i is from 0 to ``most``.  Returns about
+    share sum s_i (l(p_i) + l*(-a_i) + a_i p_i) with the next predictions p_i: the second-order term
+    of an expansion around the next duals, where the sum is 0.
     """
     cdef Py_ssize_t row, n_rows = examples.csr.n_rows
-    cdef double importance, side, a, inner = 0.0
+    cdef double importance, side, a, away, curvature, lost = 0.0
     if examples.targets == NULL and n_rows:
         raise ValueError("examples must have targets")
     check_vector("duals", duals, n_rows)
     check_vector("curvatures", curvatures, n_rows)
     check_vector("margins", margins, n_rows)
     check_vector("next_margins", next_margins, n_rows)
+    check_vector("next_duals", next_duals, n_rows)
+    check_vector("next_curvatures", next_curvatures, n_rows)
     check_vector("out", out, n_rows)
     with nogil:
         for row in range(n_rows):
@@ -210,5 +205,9 @@ def duals_of_model(
             else:
                 a = -most if a < -most else a
             out[row] = side * a
-            inner += importance * out[row] * (next_margins[row] + intercept)
-    return inner
+            away = importance * (out[row] - next_duals[row])
+            if away != 0.0:
+                curvature = next_curvatures[row]
+                curvature = curvatures[row] if curvatures[row] > curvature else curvature
+                lost += away * away / (2.0 * curvature) if curvature > 0.0 else INFINITY
+    return lost

@@ -154,13 +154,11 @@ def total_loss(
     double share,
     double jump,
     double curvature,
-    const double[::1] sizes=None,
 ):
     """share * sum s_i l(p_i + shift), and a bound on what rounding loses of it.
 
     Between two predictions the slope changes by at most ``jump`` and ``curvature`` times the
-    distance.  ``sizes`` times the unit of roundoff bounds the errors of the predictions; without
-    ``sizes`` the predictions are right to the last digit.
+    distance.  The predictions are right to the last digit.
     """
     cdef Py_ssize_t row = 0, n, k
     cdef double lost = 0.0, importance, away
@@ -172,8 +170,6 @@ def total_loss(
     memset(&parts, 0, sizeof(Parts))
     check_runnable(examples, loss)
     check_vector("predictions", predictions, examples.csr.n_rows)
-    if sizes is not None:
-        check_vector("sizes", sizes, examples.csr.n_rows)
     with nogil:
         while row < examples.csr.n_rows:
             n = min(ROWS_AT_ONCE, examples.csr.n_rows - row)
@@ -186,8 +182,6 @@ def total_loss(
                 importance = importance_of(examples, row)
                 # The prediction is rounded, and so is its distance from the target.
                 away = fabs(predictions[row]) + fabs(shift) + fabs(examples.targets[row])
-                if sizes is not None:
-                    away += sizes[row]
                 away *= SLACK
                 lost += importance * (
                     SLACK * values[k] + (fabs(slopes[k]) + jump + curvature * away) * away

@@ -46,13 +46,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class RowSums:
-    """Sums over all rows that a search has made, with what bounds their rounding."""
+    """Sums over all rows that a search has made, in plain arithmetic."""
 
-    #: x_i.w, and numbers that bound their errors in units of roundoff
-    margins: Vector
-    margin_sizes: Vector
-    #: u, for duals that are balanced; a plain sum over the rows
+    #: the mean loss, and a bound on what rounding has lost of it
+    loss: tuple[float, float]
+    #: u of the duals
     correlations: Vector
+    #: |(1/n) sum s_i a_i|; None: these duals are balanced but for rounding
+    unbalanced: float | None
 
 
 def certify(
@@ -65,8 +66,8 @@ def certify(
 ) -> Certificate:
     """The certificate of ``weights`` and ``intercept`` by ``duals``.
 
-    ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place.
-    Without ``sums`` that a search has made, all are made anew, right to the last digit.
+    ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place
+    unless ``sums`` says that they are.  Without ``sums``, all are made anew, right to the last digit.
 
     >>> from lazynet.kernels.examples import Examples
     >>> from lazynet.losses import get_loss
@@ -77,24 +78,26 @@ def certify(
     >>> found.objective, round(found.dual_objective, 9), found.gap < 1e-12
     (2.5, 2.5, True)
     """
-    before = duals.copy() if sums is not None and mean.fit_intercept else None
-    lost_balance = mean.share * abs(mean.balance(duals))
+    before, unbalanced = None, None if sums is None else sums.unbalanced
+    if unbalanced is None:
+        before = duals.copy() if sums is not None and mean.fit_intercept else None
+        unbalanced = mean.share * abs(mean.balance(duals))
     if sums is None:
         margins = mean.margins(weights, compensated=True)
         loss, lost = mean.value(margins, intercept)
         excess = sums_of_rows.excess(mean.compensated_sums(duals), mean.share, penalty.l1, 0.0)
     else:
-        loss, lost = mean.value(sums.margins, intercept, sums.margin_sizes)
+        loss, lost = sums.loss
         # A sum of n terms is wrong by at most n units of roundoff of the sum of their magnitudes,
         # which is at most max |a_i| max |x_ij|.
-        steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
+        steepest = float(np.abs(duals).max(initial=0.0)) * mean.largest_value
         wrong = UNIT * (mean.n_rows + 4.0) * steepest
         if before is not None:
             # The sums are those of duals that were balanced but for rounding.
-            wrong += float(np.abs(duals - before).max(initial=0.0)) * mean.longest
+            wrong += float(np.abs(duals - before).max(initial=0.0)) * mean.largest_value
         excess = sums_of_rows.excess(sums.correlations[:, None], 1.0, penalty.l1, wrong)
     return certificate_of(
-        penalty, weights, intercept, (loss, lost), lost_balance, excess,
+        penalty, weights, intercept, (loss, lost), unbalanced, excess,
         lambda factor: mean.conjugate(duals, factor),
     )  # fmt: skip
 
@@ -104,14 +107,14 @@ def certificate_of(
     weights: Vector,
     intercept: float,
     value: tuple[float, float],
-    lost_balance: float,
+    unbalanced: float,
     excesses: tuple[float, float, float],
     conjugate_of: Callable[[float], tuple[float, float]],
 ) -> Certificate:
     """The certificate from sums over all rows.
 
     ``value`` and ``conjugate_of`` are as in ``MeanLoss``, ``excesses`` are those of the duals
-    (kernels/sums.pyx), and ``lost_balance`` is |(1/n) sum s_i a_i|.
+    (kernels/sums.pyx), and ``unbalanced`` is |(1/n) sum s_i a_i|.
     """
     l1, l2 = penalty.l1, penalty.l2
     (loss, lost), (largest, squared, lost_squares) = value, excesses
@@ -127,6 +130,6 @@ def certificate_of(
         rounding = lost_excess + lost_conjugate + SLACK * (abs(conjugate) + excess)
         dual = max(dual, -conjugate - excess - rounding)
     lost += SLACK * (abs(loss) + abs(objective))
-    lost += lost_balance * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
+    lost += unbalanced * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
     gap = objective - dual + lost
     return Certificate(float(objective), float(dual), float(gap))

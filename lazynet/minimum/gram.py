@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from lazynet.kernels import model
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.gram import Gram
-from lazynet.kernels.objective import weight_sums
-from lazynet.minimum.iterate import Iterate, at, of_margins, proved
+from lazynet.minimum.iterate import Iterate, at, certified, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import HEAD, Compact
 from lazynet.penalties import ElasticNet
@@ -145,8 +144,8 @@ class NewtonSteps:
         """The diagonal of the Hessian where every curvature is 1."""
         return self.compact.squares[chosen]
 
-    def model_minimum(self, here: Iterate, chosen: WorkingSet) -> tuple[Vector, float, float]:
-        """The weights of ``chosen`` and the change of b that minimise the model; and d'Hd."""
+    def model_minimum(self, here: Iterate, chosen: WorkingSet) -> tuple[Vector, float]:
+        """The weights of ``chosen`` and the change of b that minimise the model."""
         mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
         H, features = self.hessian(here, chosen), chosen.features
         own = H.diagonal()[1:]
@@ -167,8 +166,8 @@ class NewtonSteps:
             met, sweeps = model.descend(H, new, slopes, l1, l2, accuracy, _MOST_SWEEPS - swept)
             swept += sweeps
         change = new - old
-        moved = float(change @ (before - slopes))
-        return new, float(here.rise - border @ change) / bend if moves else 0.0, moved
+        self.moved = float(change @ (before - slopes))
+        return new, float(here.rise - border @ change) / bend if moves else 0.0
 
     def _accuracy(self, weights: Vector, slopes: Vector) -> float:
         """How exactly the model is minimised."""
@@ -183,22 +182,24 @@ class NewtonSteps:
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""
-        return at(self.mean, self.penalty, weights, intercept)
+        # What the duals of a model lose is about the square of a small step.
+        small = self.moved**2 <= self.target * self.at_zero
+        return at(self.mean, self.penalty, weights, intercept, correlations=not small)
 
-    def move(self, here: Iterate, chosen: WorkingSet) -> tuple[Iterate, float | None, float]:
-        """One Newton step of the chosen features: the next iterate, the change of b, and d'Hd.
+    def move(self, here: Iterate, chosen: WorkingSet) -> tuple[Iterate, float | None]:
+        """One Newton step of the chosen features: the next iterate, and the change of b.
 
         The change of b is None if the step is shortened.
         """
-        new, db, moved = self.model_minimum(here, chosen)
+        new, db = self.model_minimum(here, chosen)
         weights = here.weights.copy()
         weights[chosen.features] = new
         there = self.evaluate(weights, here.intercept + db)
         if there.objective <= here.objective + _ROUNDING * abs(here.objective):
             self.damping = 0.1 * self.damping if self.damping > _LEAST_DAMPING else 0.0
-            return there, db, moved
+            return there, db
         self.damping = max(10.0 * self.damping, _LEAST_DAMPING)
-        return self.shortened(here, there, db), None, moved
+        return self.shortened(here, there, db), None
 
     def shortened(self, here: Iterate, there: Iterate, db: float) -> Iterate:
         """The best iterate between the two, ``here`` if none is better."""
@@ -215,12 +216,16 @@ class NewtonSteps:
                 best = there
         return best
 
-    def step(self, here: Iterate, chosen: WorkingSet) -> Iterate:
-        """The iterate after one step, with a gap: by the duals of the model if these promise it."""
-        mean = self.mean
-        there, db, self.moved = self.move(here, chosen)
+    def step(self, here: Iterate, chosen: WorkingSet, n_rows: int) -> Iterate:
+        """The iterate after one step, with a gap: by the duals of the model if these promise it.
+
+        ``n_rows``: the number of rows from which the Hessian is computed.
+        """
+        mean, last = self.mean, here
+        here = subsampled(last, n_rows)
+        there, db = self.move(here, chosen)
         if there is here:
-            return here
+            return last
         if len(here.proof):
             # The bound of the duals so far holds for all weights.
             gap = here.gap + there.objective - here.objective
@@ -232,15 +237,11 @@ class NewtonSteps:
             there = proved(mean, self.penalty, there)
             if there.gap <= self.target:
                 return there
-        if db is not None and self.target > 0.0:
-            margins = here.margins, there.margins
-            duals, inner = mean.duals_of_model(
-                here.duals, here.curvatures, *margins, there.intercept, db
-            )
-            # What the bound loses against that of the own duals, by the loss alone.
-            value = there.objective - self.penalty.of_sums(*weight_sums(there.weights))
-            if value + mean.conjugate(duals)[0] + inner <= self.target:
-                there = proved(mean, self.penalty, there, duals)
+        if db is not None and self.target > 0.0 and n_rows >= mean.n_rows:
+            before, after = ((it.margins, it.duals, it.curvatures) for it in (here, there))
+            duals, lost = mean.duals_of_model(before, after, db)
+            if lost <= self.target:
+                there = certified(mean, self.penalty, there, duals)
                 if there.gap <= self.target:
                     return there
         return there if own else proved(mean, self.penalty, there)
@@ -284,7 +285,7 @@ def rows_of_hessian(steps: NewtonSteps, here: Iterate, chosen: WorkingSet, sampl
 
 
 def subsampled(here: Iterate, n: int) -> Iterate:
-    """An iterate for a Hessian that is computed from n of the rows.
+    """The iterate for a Hessian that is computed from n of the rows.
 
     Other rows have the curvature 0 and cost nothing.  The curvatures of the sample are scaled to
     the sum of all curvatures.
@@ -321,10 +322,10 @@ def start_on_sample(steps: NewtonSteps, here: Iterate, pays: Pays) -> tuple[Vect
         working_set = inner.working_set(now)
         if number and not pays(working_set):
             break
-        now, _, moved = inner.move(now, working_set)
+        now = inner.move(now, working_set)[0]
         # The minimum of a sample is off by about this, because it is a sample.
         chance = np.count_nonzero(now.weights) / n
-        if moved <= max(_NEAR * steps.at_zero, chance):
+        if inner.moved <= max(_NEAR * steps.at_zero, chance):
             break
     weights = np.zeros(mean.n_columns)
     weights[sample.features] = now.weights

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lazynet.kernels.objective import weight_sums
 from lazynet.kernels.slopes import derivatives
 from lazynet.kernels.sums import excess
-from lazynet.minimum.certificate import RowSums
+from lazynet.minimum.certificate import Certificate, RowSums, certify
 from lazynet.minimum.objective import CLOSE, Expansion, MeanLoss
 from lazynet.penalties import ElasticNet
 
@@ -48,6 +48,8 @@ class Iterate:
     #: the duals that prove the gap, and their u
     proof: Vector = field(default_factory=lambda: UNKNOWN)
     proof_correlations: Vector = field(default_factory=lambda: UNKNOWN)
+    #: the certificate of these weights by these duals; None: it is not made yet
+    certificate: Certificate | None = None
 
     def changed(self, **fields: Any) -> Self:
         """The iterate with other values of some fields."""
@@ -65,18 +67,35 @@ class Iterate:
         derivatives = duals, 0.0, UNKNOWN, 0.0
         return cls(weights, intercept, UNKNOWN, *derivatives, objective, gap, proof=duals)
 
-    def sums(self, mean: MeanLoss) -> RowSums | None:
-        """The sums for a certificate with ``proof``."""
-        if not len(self.proof_correlations):
-            return None
-        # |x_i| |w| bounds the sum of |x_ij w_j|, of which at most the nonzero weights are added.
-        size = np.count_nonzero(self.weights) * weight_sums(self.weights)[1] ** 0.5
-        return RowSums(self.margins, mean.row_norms * size, self.proof_correlations)
+    def certified(
+        self,
+        mean: MeanLoss,
+        penalty: ElasticNet,
+        duals: Vector,
+        u: Vector,
+        unbalanced: float | None = None,
+    ) -> Certificate:
+        """The certificate by these duals and their u, with the sums that the search has made."""
+        loss = self.objective - penalty.of_sums(*weight_sums(self.weights))
+        lost = mean.lost_by_rounding(loss, self.weights, self.intercept, self.duals)
+        sums = RowSums((loss, lost), u, unbalanced)
+        return certify(mean, penalty, self.weights, self.intercept, duals, sums)
 
 
-def at(mean: MeanLoss, penalty: ElasticNet, weights: Vector, intercept: float) -> Iterate:
-    """The iterate of these weights; with an intercept, the best one near ``intercept``."""
-    if mean.rows is not None and not mean.fit_intercept and mean.loss.curvature is not None:
+def at(
+    mean: MeanLoss,
+    penalty: ElasticNet,
+    weights: Vector,
+    intercept: float,
+    *,
+    correlations: bool = True,
+) -> Iterate:
+    """The iterate of these weights; with an intercept, the best one near ``intercept``.
+
+    Its ``correlations`` are known if this costs little, unless they are not asked for.
+    """
+    costs_little = mean.rows is not None and mean.loss.curvature is not None
+    if correlations and costs_little and not mean.fit_intercept:
         loss, bend, conjugates, (margins, duals, curvatures), u = mean.one_pass(weights)
         objective = loss + penalty.of_sums(*weight_sums(weights))
         numbers = margins, duals, 0.0, curvatures, bend, objective
@@ -148,5 +167,16 @@ def proved(
     gap = here.objective - _dual(mean, penalty, duals, u, here.conjugates if own else None)
     fields: dict[str, Any] = {"correlations": u} if own else {}
     if not len(here.proof) or gap < here.gap:
-        fields |= {"gap": gap, "proof": duals, "proof_correlations": u}
+        fields |= {"gap": gap, "proof": duals, "proof_correlations": u, "certificate": None}
+    return here.changed(**fields)
+
+
+def certified(mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector) -> Iterate:
+    """The iterate with a certificate by ``duals``, if its gap is less than the present one."""
+    unbalanced = mean.share * abs(mean.balance(duals))
+    u = mean.correlations(duals)
+    result = here.certified(mean, penalty, duals, u, unbalanced)
+    if len(here.proof) and not result.gap < here.gap:
+        return here
+    fields = {"gap": result.gap, "proof": duals, "proof_correlations": u, "certificate": result}
     return here.changed(**fields)

@@ -18,7 +18,7 @@ from lazynet.kernels.objective import weight_sums
 from lazynet.losses import Loss
 from lazynet.minimum.certificate import Certificate, certify
 from lazynet.minimum.columns import Columns
-from lazynet.minimum.iterate import UNKNOWN, Iterate, at, proved
+from lazynet.minimum.iterate import UNKNOWN, Iterate, at, of_margins, proved
 from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.screening import Compact, bounds_of_features, compact
 from lazynet.minimum.search import SMALL, Search
@@ -29,6 +29,8 @@ Vector = NDArray[np.float64]
 # A search ends if its gap has not fallen by this factor in this number of epochs: because of
 # rounding, or because no minimum exists.
 _PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
+# A row whose squared norm is not a finite number is longer than this.
+_LONG = 1e154
 # From this ratio of the largest |y - b| at zero weights to the largest |y| on, the digits that
 # targets lose by their distance from 0 may be the ones that a small gap needs.
 _FAR = 1e-4
@@ -157,6 +159,7 @@ class Minimiser:
         self._compact: Compact | None = None
         self._least_l1 = np.inf
         self._ended: Iterate | None = None
+        self._ended_loss = np.nan
         # The duals with which a search ended that went to the present weights.
         self._known_duals: Vector | None = None
 
@@ -193,31 +196,51 @@ class Minimiser:
         self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
         self.weights, self.intercept, self._ended = np.array(coef, float), intercept, None
 
-    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Iterate]:
-        """The search, and the iterate from which it goes."""
+    def _at_zero_weights(self, l1: float) -> Iterate:
+        """The iterate at zero weights, without objective; rows are compact for this l1."""
+        mean, zeros = self.mean, np.zeros(self.mean.n_rows)
+        start = of_margins(mean, ElasticNet(), np.zeros(0), zeros, self.intercept)
+        if mean.loss.curvature is None:
+            start = start.changed(duals=mean.balanced_slopes(zeros, self.intercept))
+        balanced = start.duals.copy()
+        mean.balance(balanced, exactly=False)
+        self._compact, u = compact(mean, self._bounds, l1, balanced)
+        return start.changed(weights=np.zeros(len(u)), correlations=u)
+
+    def _start(self, penalty: ElasticNet) -> Iterate:
+        """The iterate from which a search goes."""
+        ended = self._ended
         if penalty.l1 < self._least_l1:
             # A path of penalties goes on to a smaller l1.
             self._least_l1 = penalty.l1 if self._compact is None else _AHEAD * penalty.l1
-            self._compact = compact(self.mean, self._bounds, self._least_l1)
-            self._columns, self._ended = Columns(self._compact.mean), None
+            ended = None
+            if self.weights.any():
+                self._compact = compact(self.mean, self._bounds, self._least_l1)[0]
+            else:
+                ended = self._at_zero_weights(self._least_l1)
+                self._ended_loss = ended.objective
+            assert self._compact is not None, "rows are compact"
+            self._columns = Columns(self._compact.mean)
+        if ended is not None and len(ended.margins):
+            # The penalty has changed, and with it the objective.
+            objective = self._ended_loss + penalty.of_sums(*weight_sums(ended.weights))
+            return ended.changed(objective=objective, proof=UNKNOWN, certificate=None)
         assert self._compact is not None, "the first l1 is less than infinity"
+        mean = self._compact.mean
+        start = at(mean, penalty, self.weights[self._compact.features], self.intercept)
+        if mean.loss.curvature is None:
+            start = start.changed(duals=mean.balanced_slopes(start.margins, self.intercept))
+        return start
+
+    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Iterate]:
+        """The search, and the iterate from which it goes."""
+        start = self._start(penalty)
+        assert self._compact is not None, "the start makes rows compact"
         mean = self._compact.mean
         search = Search(
             self.mean, self._compact, self._columns, penalty, target, self.at_zero, self.seed
         )
-        if self._ended is None or not len(self._ended.margins):
-            weights = self.weights[self._compact.features]
-            start = at(mean, penalty, weights, self.intercept)
-            if mean.loss.curvature is None:
-                duals = mean.balanced_slopes(start.margins, self.intercept)
-                start = start.changed(duals=duals)
-        else:
-            # The penalty has changed, and with it the objective.
-            ended = self._ended
-            loss = mean.value(ended.margins, ended.intercept)[0]
-            objective = loss + penalty.of_sums(*weight_sums(ended.weights))
-            start = ended.changed(objective=objective, proof=UNKNOWN)
-        if not np.isfinite(mean.longest):
+        if mean.longest_bound > _LONG and not np.isfinite(mean.squared_norms).all():
             raise ValueError(
                 "X has rows whose squared norm is not a finite number; scale the features to "
                 "comparable sizes"
@@ -294,6 +317,7 @@ class Minimiser:
         assert best is not None, "the last epoch makes a certificate"
         now, result = best
         self._ended = now
+        self._ended_loss = now.objective - penalty.of_sums(*weight_sums(now.weights))
         self.weights, self.intercept = self._expand(now.weights), now.intercept
         return Minimum(
             self.weights,
@@ -318,13 +342,13 @@ class Minimiser:
     def _certificate(self, penalty: ElasticNet, at: Iterate, target: float) -> Certificate:
         """The certificate of an iterate: right to the last digit if rounding matters."""
         assert self._compact is not None, "a search has begun"
-        weights, sums, duals = self._expand(at.weights), at.sums(self._compact.mean), at.proof
-        if sums is not None:
-            mean = self._compact.mean
-            result = certify(mean, penalty, at.weights, at.intercept, duals, sums)
-            if result.gap <= target:
-                return result
-        return certify(self.mean, penalty, weights, at.intercept, duals)
+        result, mean = at.certificate, self._compact.mean
+        if result is None and len(at.proof_correlations):
+            result = at.certified(mean, penalty, at.proof, at.proof_correlations)
+        if result is not None and result.gap <= target:
+            return result
+        weights = self._expand(at.weights)
+        return certify(self.mean, penalty, weights, at.intercept, at.proof)
 
 
 def follow(

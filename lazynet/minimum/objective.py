@@ -10,7 +10,7 @@ Property: the sums are those of the reference (tests/exact/test_compact_rows.py)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from lazynet.kernels import slopes
 from lazynet.kernels import sums as sums_of_rows
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.objective import values_and_slopes
+from lazynet.kernels.objective import values_and_slopes, weight_sums
 from lazynet.losses import Loss
 
 Vector = NDArray[np.float64]
@@ -41,6 +41,8 @@ SLACK = 32 * UNIT
 #: The scale of duals from which on their conjugates are computed with more than a bound; the
 #: second derivative of an expansion is limited for this one (kernels/slopes.pyx).
 CLOSE = 0.8
+# A plain sum has fewer terms than this; other sums carry the digits that rounding loses.
+_TERMS = 1024.0
 # The relative length of the bracket at which the search for an intercept ends.
 _FINE = 1e-15
 
@@ -128,43 +130,52 @@ class MeanLoss:
         duals and curvatures; and u.
         """
         of_rows, totals, u = np.empty((3, self.n_rows)), np.zeros(6), np.zeros(self.n_columns)
-        norms = np.empty(0 if "squared_norms" in vars(self) else self.n_rows)
         loss = self.loss.code, self.loss.epsilon, self.share
-        arguments = self.rows, self.examples, weights, *loss, *of_rows, norms, u, totals
+        arguments = self.rows, self.examples, weights, *loss, *of_rows, u, totals
         self.over_rows(lambda first: slopes.evaluate(*arguments, first))
-        if len(norms):
-            self.squared_norms = norms
         value, low, bend, *expansion = totals.tolist()
         return value + low, bend, Expansion(*expansion), of_rows, u
 
     def duals_of_model(
-        self, duals: Vector, curvatures: Vector, margins: Vector, following: Vector, b: float,
-        shift: float,
-    ) -> tuple[Vector, float]:  # fmt: skip
-        """a_i - l''_i (d_i + shift), in the domain of the conjugate; and (1/n) sum s_i a_i p_i.
+        self, before: Sequence[Vector], after: Sequence[Vector], shift: float
+    ) -> tuple[Vector, float]:
+        """a_i - l''_i (d_i + shift), in the domain of the conjugate; and about what they cost.
 
-        d_i are the moves to the ``following`` margins, whose predictions p_i have the intercept b.
+        ``before`` and ``after`` a step are margins, duals and curvatures; d_i are the moves of the
+        margins, and ``shift`` is that of the intercept.  The bound of these duals is lower by about
+        this number than it would be if they were those after the step.
         """
         loss, out = self.loss, np.empty(self.n_rows)
-        numbers = duals, curvatures, margins, following, b, shift, self.share
-        inner = slopes.duals_of_model(self.examples, *numbers, loss.margin, loss.largest_slope, out)
-        return out, inner
+        numbers = *before, *after, shift, self.share, loss.margin, loss.largest_slope
+        return out, slopes.duals_of_model(self.examples, *numbers, out)
 
-    def value(
-        self, margins: Vector, intercept: float, sizes: Vector | None = None
-    ) -> tuple[float, float]:
-        """The mean loss, and a bound on what rounding loses of it.
+    @property
+    def steepest_change(self) -> float:
+        """A bound on the second derivative of the loss, wherever it has one."""
+        # 2 bounds the curvatures of most losses.
+        return max(2.0, self.loss.curvature or 0.0)
 
-        ``sizes`` bound the errors of the margins, in units of roundoff; None: they are right.
-        """
+    def value(self, margins: Vector, intercept: float) -> tuple[float, float]:
+        """The mean loss of margins right to the last digit, and a bound on what rounding loses."""
         loss = self.loss
         jump = loss.largest_slope if loss.curvature is None else 0.0
-        # 2 bounds the curvatures of most losses.
-        curvature = max(2.0, loss.curvature or 0.0)
         return sums_of_rows.total_loss(
             self.examples, margins, intercept, loss.code, loss.epsilon, self.share, jump,
-            curvature, sizes,
+            self.steepest_change,
         )  # fmt: skip
+
+    def lost_by_rounding(
+        self, loss: float, weights: Vector, intercept: float, duals: Vector
+    ) -> float:
+        """A bound on what rounding has lost of a mean loss of plain margins, which have ``duals``."""
+        # |x_i| |w| bounds the sum of |x_ij w_j|, of which at most the nonzero weights are added.
+        size = self.longest_bound * weight_sums(weights)[1] ** 0.5
+        size = (np.count_nonzero(weights) + 1.0) * size + abs(intercept)
+        away = SLACK * (size + float(np.abs(self.y).max(initial=0.0)))
+        steepest = self.loss.largest_slope
+        if not np.isfinite(steepest):
+            steepest = float(np.abs(duals).max(initial=0.0))
+        return _TERMS * UNIT * loss + (steepest + self.steepest_change * away) * away
 
     def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
         """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
@@ -219,15 +230,17 @@ class MeanLoss:
         """|x_i|^2 of every row."""
         return self.examples.squared_norms()
 
-    @cached_property
-    def row_norms(self) -> Vector:
-        """|x_i| of every row."""
-        return np.sqrt(self.squared_norms)
+    @property
+    def largest_value(self) -> float:
+        """At least every |x_ij|."""
+        assert self.rows is not None, "the rows are compact"
+        return float(self.rows.largest_value)
 
     @property
-    def longest(self) -> float:
-        """The length of the longest row, which no |x_ij| exceeds."""
-        return float(self.row_norms.max(initial=0.0))
+    def longest_bound(self) -> float:
+        """A bound on every |x_i|."""
+        assert self.rows is not None, "the rows are compact"
+        return self.largest_value * float(self.rows.most_values) ** 0.5
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""

@@ -23,7 +23,6 @@ from lazynet.minimum.gram import (
     WorkingSet,
     rows_of_hessian,
     start_on_sample,
-    subsampled,
 )
 from lazynet.minimum.iterate import Iterate, at, proved
 from lazynet.minimum.objective import MeanLoss
@@ -119,9 +118,10 @@ class Search:
         if l1 == 0.0:
             return True
         mean, curvature = self.compact.mean, self.compact.mean.loss.curvature
-        if curvature is not None and (
-            l2 == 0.0 or curvature * mean.longest**2 * mean.share > _STEEPEST * l2
-        ):
+        if curvature is not None and l2 == 0.0:
+            return False
+        longest = mean.squared_norms.max(initial=0.0)
+        if curvature is not None and curvature * longest * mean.share > _STEEPEST * l2:
             return False
         if frequencies[last.weights != 0.0].sum() > _DENSE * whole:
             return True
@@ -143,7 +143,7 @@ class Search:
             chosen = self.gram.working_set(start)
             if self.pays(chosen):
                 n = rows_of_hessian(self.gram, start, chosen, sampled=start is not last)
-                return self.gram.step(subsampled(start, n), chosen)
+                return self.gram.step(start, chosen, n)
         goes_on = self.name == "ascent" or self._ascent_pays(last)
         if self.many or (self.ascents_left and goes_on):
             self.ascents_left -= 1

@@ -149,10 +149,10 @@ def test_the_bound_at_any_duals_is_that_of_the_reference(loss, fit_intercept, l2
     """Far from the minimum, where the scale of the duals changes the bound most."""
     problem = grid_problem(loss, l1=0.03, l2=l2, fit_intercept=fit_intercept)
     mean, random, scaled = minimiser_of(problem).mean, np.random.default_rng(0), 0
-    nothing = np.zeros((3, mean.n_rows))
+    zeros = np.zeros(mean.n_rows)
     for size in (0.1, 1.0, 10.0):
-        duals = mean.duals_of_model(size * random.standard_normal(mean.n_rows), *nothing, 0.0, 0.0)
-        duals = duals[0]
+        drawn = size * random.standard_normal(mean.n_rows)
+        duals = mean.duals_of_model((zeros, drawn, zeros), (zeros, zeros, zeros), 0.0)[0]
         # Scaled duals, and with l2 the duals themselves: the better bound counts.
         twins = {problem.reference(), problem._replace(l2=0.0).reference()}
         wanted = max(float(twin.dual_objective(duals.tolist())) for twin in twins)

@@ -150,7 +150,7 @@ def test_a_search_with_a_subsampled_step_reaches_the_minimum(n, fit_intercept, m
         return there
 
     def found(step):
-        monkeypatch.setattr(search, "subsampled", step)
+        monkeypatch.setattr(gram, "subsampled", step)
         walker = Minimiser(problem, 0)
         return walker.to(0.01 * walker.largest_l1, 0.0, tol=TOL, max_iter=100)
 
