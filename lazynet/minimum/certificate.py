@@ -67,7 +67,8 @@ def certify(
     """The certificate of ``weights`` and ``intercept`` by ``duals``.
 
     ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place
-    unless ``sums`` says that they are.  Without ``sums``, all are made anew, right to the last digit.
+    unless ``sums`` says that they are.  Without ``sums``, all sums are made anew, right to the last
+    digit.
 
     >>> from lazynet.kernels.examples import Examples
     >>> from lazynet.losses import get_loss

@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 # The working set grows by at most the number of nonzero weights, this number, or this share of the
 # number of rows.
-_LEAST_GROWTH, _GROWTH = 400, 0.1
+_LEAST_GROWTH, _GROWTH = 400, 0.2
 # When a feature joins, those with |u_j| above this share of l1 join with it: a path of penalties
 # visits the rows for new columns a third as often.
 _SOON = 0.7

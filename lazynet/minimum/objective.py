@@ -167,7 +167,10 @@ class MeanLoss:
     def lost_by_rounding(
         self, loss: float, weights: Vector, intercept: float, duals: Vector
     ) -> float:
-        """A bound on what rounding has lost of a mean loss of plain margins, which have ``duals``."""
+        """A bound on what rounding has lost of a mean loss of plain margins.
+
+        ``duals`` are the negative slopes of the loss there.
+        """
         # |x_i| |w| bounds the sum of |x_ij w_j|, of which at most the nonzero weights are added.
         size = self.longest_bound * weight_sums(weights)[1] ** 0.5
         size = (np.count_nonzero(weights) + 1.0) * size + abs(intercept)

@@ -39,6 +39,11 @@ class Compact:
     #: about the share of the rows that have each feature
     frequencies: Vector
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every row has a value for every feature."""
+        return self.mean.rows is not None and self.mean.rows.is_full
+
     @cached_property
     def of_all(self) -> float:
         """The sum of the frequencies, about the number of values of a row."""

@@ -31,11 +31,13 @@ from lazynet.penalties import ElasticNet
 
 #: The methods by name.
 SOLVERS = ("gram", "columns", "ascent")
-# Nanoseconds, about: a pair of heads, of a tail and a head, and of tails in one row of a Gram
-# matrix; a visit of a head and of a tail in a column; a product in the descent on a Gram matrix.
+# Nanoseconds, about, in one row of a Gram matrix: a value, a pair of heads, a tail, and a pair of
+# tails, which is looked up among pairs, per tail; a visit of a head and of a tail in a column; a
+# product in the descent on a Gram matrix.
+_VALUE, _HEADS, _TAIL, _TAILS = 2.5, 0.06, 20.0, 0.011
+_HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.6, 1.5, 0.3
 # Visits of a column, and of a row of the matrix, in one epoch.
-_HEADS, _MIXED, _TAILS, _HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.01, 0.1, 0.45, 0.6, 1.5, 0.3
-_VISITS, _SWEEPS = 20.0, 80.0
+_VISITS, _SWEEPS = 65.0, 80.0
 # About the share of the features with |u_j| > l1 at zero weights that have a weight at the minimum.
 _REMAIN = 0.25
 # The share of X in the columns of the weights from which dual ascent is the faster method; about so
@@ -97,9 +99,11 @@ class Search:
         """Whether a Gram matrix of these features pays."""
         if self.many:
             return True
-        n, n_heads, n_tails = len(chosen.features), chosen.n_heads, chosen.of_tails
-        gram = _HEADS * n_heads**2 + _MIXED * n_heads * n_tails + _TAILS * n_tails * (n_tails + 1)
-        columns = _VISITS * (_HEAD_VISIT * n_heads + _TAIL_VISIT * n_tails)
+        n, n_heads, tails = len(chosen.features), chosen.n_heads, chosen.of_tails
+        values = n if self.compact.is_full else self.compact.of_all
+        gram = _VALUE * values + _HEADS * n_heads**2 + _TAIL * tails
+        gram += _TAILS * (n - n_heads) * tails * (tails + 1.0)
+        columns = _VISITS * (_HEAD_VISIT * n_heads + _TAIL_VISIT * tails)
         saved = self.compact.mean.n_rows * (columns - gram)
         return _SWEEPS * _PRODUCT * n**2 <= saved
 
