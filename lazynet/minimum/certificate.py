@@ -131,6 +131,8 @@ def certificate_of(
         rounding = lost_excess + lost_conjugate + SLACK * (abs(conjugate) + excess)
         dual = max(dual, -conjugate - excess - rounding)
     lost += SLACK * (abs(loss) + abs(objective))
-    lost += unbalanced * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
-    gap = objective - dual + lost
+    gap = objective - dual + lost + unbalanced * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
+    if objective + lost < gap:
+        # No loss is negative: duals that are 0 prove this.
+        dual, gap = 0.0, objective + lost
     return Certificate(float(objective), float(dual), float(gap))

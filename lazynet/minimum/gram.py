@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from lazynet.kernels import model
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.gram import Gram
-from lazynet.minimum.iterate import Iterate, at, certified, of_margins, proved
+from lazynet.minimum.iterate import BALANCED, Iterate, at, certified, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import HEAD, Compact
 from lazynet.penalties import ElasticNet
@@ -73,6 +73,11 @@ _LARGEST_ERROR, _SHARE_OF_X = 1.5, 0.5
 # objective at zero weights.  Fewer rows pay if all rows have this number of products; then each
 # feature of the working set needs this number of rows.
 _FAR_STEP, _MANY_PRODUCTS, _ROWS_PER_FEATURE = 0.1, 2.5e7, 2
+# The intercept of a step is good enough if |sum s_i a_i| is at most this share of sum s_i |a_i|,
+# times the share of the objective at zero weights that is asked for: the gap by these duals grows
+# in proportion to it, and the objective with its square, which counts where the duals of the model
+# are judged.  On a sample the first share is enough.
+_BALANCED_SAMPLE, _BALANCED = 1e-2, 0.03
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
 # sample, than a share of l1 or of the violation at the beginning.
@@ -184,7 +189,12 @@ class NewtonSteps:
         """The iterate of these weights, without a gap."""
         # What the duals of a model lose is about the square of a small step.
         small = self.moved**2 <= self.target * self.at_zero
-        return at(self.mean, self.penalty, weights, intercept, correlations=not small)
+        share = self.target / self.at_zero if self.at_zero > 0.0 else 0.0
+        unbalanced = max(_BALANCED * (share**0.5 if small else share), BALANCED)
+        if self.sampled:
+            unbalanced = _BALANCED_SAMPLE
+        at_weights = self.mean, self.penalty, weights, intercept
+        return at(*at_weights, correlations=not small, unbalanced=unbalanced)
 
     def move(self, here: Iterate, chosen: WorkingSet) -> tuple[Iterate, float | None]:
         """One Newton step of the chosen features: the next iterate, and the change of b.

@@ -22,8 +22,9 @@ UNKNOWN: Vector = np.zeros(0)
 _MOST_MOVES = 8
 # What rounding may add to a mean loss, relative to it.
 _ROUNDING = 1e-14
-# The share of sum s_i |a_i| up to which sum s_i a_i counts as 0.
-_UNBALANCED = 1e-6
+#: The share of sum s_i |a_i| up to which sum s_i a_i counts as 0 at the best intercept; and the
+#: share up to which Newton's method has found it.
+BALANCED, _UNBALANCED = 1e-11, 1e-6
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,12 @@ def at(
     intercept: float,
     *,
     correlations: bool = True,
+    unbalanced: float = BALANCED,
 ) -> Iterate:
     """The iterate of these weights; with an intercept, the best one near ``intercept``.
 
-    Its ``correlations`` are known if this costs little, unless they are not asked for.
+    Its ``correlations`` are known if this costs little, unless they are not asked for.  At an
+    intercept that is good enough |sum s_i a_i| is at most ``unbalanced`` times sum s_i |a_i|.
     """
     costs_little = mean.rows is not None and mean.loss.curvature is not None
     if correlations and costs_little and not mean.fit_intercept:
@@ -101,11 +104,17 @@ def at(
         numbers = margins, duals, 0.0, curvatures, bend, objective
         return Iterate(weights, 0.0, *numbers, correlations=u, conjugates=conjugates)
     margins = mean.margins(weights)
-    return of_margins(mean, penalty, weights, margins, intercept)
+    return of_margins(mean, penalty, weights, margins, intercept, unbalanced=unbalanced)
 
 
 def of_margins(
-    mean: MeanLoss, penalty: ElasticNet, weights: Vector, margins: Vector, intercept: float
+    mean: MeanLoss,
+    penalty: ElasticNet,
+    weights: Vector,
+    margins: Vector,
+    intercept: float,
+    *,
+    unbalanced: float = BALANCED,
 ) -> Iterate:
     """The same, with x_i.w known."""
     duals, slopes, curvatures = np.empty((3, mean.n_rows))
@@ -117,7 +126,7 @@ def of_margins(
     total, rise, size, bend = evaluate(intercept)
     if mean.fit_intercept and mean.loss.curvature is not None:
         for _ in range(_MOST_MOVES):
-            if not (bend > 0.0 and abs(rise) > 1e-11 * size):
+            if not (bend > 0.0 and abs(rise) > unbalanced * size):
                 break
             trial = intercept + rise / bend
             after = evaluate(trial)
@@ -126,7 +135,7 @@ def of_margins(
                 evaluate(intercept)
                 break
             intercept, (total, rise, size, bend) = trial, after
-        if abs(rise) > _UNBALANCED * size:
+        if abs(rise) > max(_UNBALANCED, unbalanced) * size:
             # Newton's method fails where the loss is a line at most examples.
             intercept = mean.best_intercept(margins)
             total, rise, size, bend = evaluate(intercept)

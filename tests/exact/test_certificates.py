@@ -24,7 +24,9 @@ from support.dual import (
 )
 
 from lazynet.losses import LOSSES
+from lazynet.minimum import screening
 from lazynet.minimum.certificate import certify
+from lazynet.minimum.iterate import at
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
 
@@ -114,6 +116,16 @@ def test_the_gap_allows_for_the_rounding_of_a_distance_from_a_kink():
     assert F(found.gap) >= exact_objective(problem, [0.0], b) == F(b)
 
 
+def test_weights_without_a_loss_are_at_the_minimum_whatever_the_duals_lose():
+    """No dual can make up for what rounding leaves of sum s_i a_i = 0."""
+    problem = grid_problem("epsilon_insensitive", l1=1.0, l2=0.0, fit_intercept=True, n=3, d=1)
+    problem = problem._replace(rows=[[0.0]] * 3, targets=[0.0, 0.0, 2.0], epsilon=1.0)
+    problem = problem._replace(importances=[1.0, 1.0, 1.0 / 3.0])
+    found = minimum_of(problem, tol=1e-7)
+    assert found.converged
+    assert found.objective == found.dual_objective == 0.0 < found.gap < 1e-14
+
+
 #: Problems that are drawn too seldom: values in other units, targets far from 0, a single class.
 UNUSUAL = {
     **{f"values times {scale:g}": lambda problem, scale=scale: problem._replace(
@@ -142,6 +154,28 @@ def test_certificates_of_unusual_problems(loss, fit_intercept, change, l1, l2):
         assert found.gap >= found.objective
 
 
+@pytest.mark.parametrize("loss", [*RATIONAL_LOSSES, "log_loss"])
+def test_what_rounding_loses_of_a_loss_of_plain_margins(loss):
+    """Large products cancel: the bound is above the errors, which exceed those of the sum."""
+    problem = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=False, n=40, d=30)
+    wrong, most = 0, 1e-5 * (1e4 if LOSSES[loss].unbounded_slope else 1.0)
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        values, weights = 1e5 * random.standard_normal((40, 30)), random.standard_normal(30)
+        values -= np.outer(values @ weights - random.standard_normal(40), weights) / (
+            weights @ weights
+        )
+        drawn = problem._replace(rows=values.tolist())
+        mean = screening.compact(minimiser_of(drawn).mean, None, 0.0)[0].mean
+        here = at(mean, ElasticNet(), weights, 0.0)
+        error = abs(F(here.objective) - exact_objective(drawn, weights, 0.0))
+        bound = mean.lost_by_rounding(here.objective, weights, 0.0, here.duals)
+        assert error <= F(bound)
+        assert bound <= most
+        wrong += error > 4 * EPSILON * here.objective
+    assert wrong or loss == "perceptron"
+
+
 @each_loss
 @with_and_without_intercept
 @pytest.mark.parametrize("l2", [0.0, 0.05])
@@ -153,9 +187,9 @@ def test_the_bound_at_any_duals_is_that_of_the_reference(loss, fit_intercept, l2
     for size in (0.1, 1.0, 10.0):
         drawn = size * random.standard_normal(mean.n_rows)
         duals = mean.duals_of_model((zeros, drawn, zeros), (zeros, zeros, zeros), 0.0)[0]
-        # Scaled duals, and with l2 the duals themselves: the better bound counts.
+        # Scaled duals, with l2 the duals themselves, and duals that are 0: the best bound counts.
         twins = {problem.reference(), problem._replace(l2=0.0).reference()}
-        wanted = max(float(twin.dual_objective(duals.tolist())) for twin in twins)
+        wanted = max(0.0, *(float(twin.dual_objective(duals.tolist())) for twin in twins))
         weights = np.zeros(mean.n_columns)
         found = certify(mean, ElasticNet(0.03, l2), weights, 0.0, duals.copy())
         assert found.dual_objective == pytest.approx(wanted, rel=1e-9, abs=1e-12)
