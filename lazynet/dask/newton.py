@@ -62,7 +62,7 @@ class AllFeatures(Compact):
         sampled = MeanLoss(
             as_examples(*part), part.y, part.weight, mean.loss, fit_intercept=mean.fit_intercept
         )
-        return replace(compact(sampled, None, 0.0)[0], features=features)
+        return replace(compact(sampled, None, 0.0), features=features)
 
 
 class NewtonOnSums(NewtonSteps):

@@ -271,8 +271,6 @@ cdef class CompactRows:
         self, Examples examples, const int32_t[::1] places not None,
         double[::1] counts not None,    # IN/OUT: rows that have a column, of every sixteenth row;
                                         # of rows with all columns none are counted
-        const double[::1] factors=None,
-        double[::1] sums=None,          # IN/OUT: with ``factors``, sum factor_i x_i
     ):
         """Copy more rows of the examples; returns how the call ended and the next row.
 
@@ -286,13 +284,7 @@ cdef class CompactRows:
         check_vector("counts", counts, self.n_columns)
         if csr.n_rows != self.n_rows:
             raise ValueError(f"examples must have {self.n_rows} rows, got {csr.n_rows}")
-        if factors is not None:
-            check_vector("factors", factors, self.n_rows)
-            if sums is None:
-                raise ValueError("sums must be a vector, got None")
-            check_vector("sums", sums, self.n_columns)
         cdef const int32_t* first = &places[0] if places.shape[0] else NULL
-        cdef double* first_sum = &sums[0] if factors is not None and self.n_columns else NULL
         if self.columns == NULL and first != NULL and not count_up(<uint32_t*> first, csr.n_columns):
             raise ValueError("places must leave the columns where they are")
         self.begin()
@@ -308,8 +300,6 @@ cdef class CompactRows:
                 if self.n_filled % COUNTED == 1 and self.columns != NULL:
                     for k in range(self.starts[self.n_filled - 1], self.starts[self.n_filled]):
                         counts[self.columns[k]] += 1.0
-                if first_sum != NULL and factors[self.n_filled - 1] != 0.0:
-                    add_row(self, self.n_filled - 1, factors[self.n_filled - 1], first_sum)
                 if self.starts[self.n_filled] - seen > SEEN_AT_ONCE:
                     seen = self._see(seen)
                 n_visited += length

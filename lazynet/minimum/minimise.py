@@ -196,38 +196,25 @@ class Minimiser:
         self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
         self.weights, self.intercept, self._ended = np.array(coef, float), intercept, None
 
-    def _at_zero_weights(self, l1: float) -> Iterate:
-        """The iterate at zero weights, without objective; rows are compact for this l1."""
-        mean, zeros = self.mean, np.zeros(self.mean.n_rows)
-        start = of_margins(mean, ElasticNet(), np.zeros(0), zeros, self.intercept)
-        if mean.loss.curvature is None:
-            start = start.changed(duals=mean.balanced_slopes(zeros, self.intercept))
-        balanced = start.duals.copy()
-        mean.balance(balanced, exactly=False)
-        self._compact, u = compact(mean, self._bounds, l1, balanced)
-        return start.changed(weights=np.zeros(len(u)), correlations=u)
-
     def _start(self, penalty: ElasticNet) -> Iterate:
         """The iterate from which a search goes."""
-        ended = self._ended
         if penalty.l1 < self._least_l1:
             # A path of penalties goes on to a smaller l1.
             self._least_l1 = penalty.l1 if self._compact is None else _AHEAD * penalty.l1
-            ended = None
-            if self.weights.any():
-                self._compact = compact(self.mean, self._bounds, self._least_l1)[0]
-            else:
-                ended = self._at_zero_weights(self._least_l1)
-                self._ended_loss = ended.objective
-            assert self._compact is not None, "rows are compact"
-            self._columns = Columns(self._compact.mean)
+            self._compact = compact(self.mean, self._bounds, self._least_l1)
+            self._columns, self._ended = Columns(self._compact.mean), None
+        assert self._compact is not None, "the first l1 is less than infinity"
+        mean, ended = self._compact.mean, self._ended
         if ended is not None and len(ended.margins):
             # The penalty has changed, and with it the objective.
             objective = self._ended_loss + penalty.of_sums(*weight_sums(ended.weights))
             return ended.changed(objective=objective, proof=UNKNOWN, certificate=None)
-        assert self._compact is not None, "the first l1 is less than infinity"
-        mean = self._compact.mean
-        start = at(mean, penalty, self.weights[self._compact.features], self.intercept)
+        weights = self.weights[self._compact.features]
+        if weights.any():
+            start = at(mean, penalty, weights, self.intercept)
+        else:
+            # These margins need no pass over the rows.
+            start = of_margins(mean, penalty, weights, np.zeros(mean.n_rows), self.intercept)
         if mean.loss.curvature is None:
             start = start.changed(duals=mean.balanced_slopes(start.margins, self.intercept))
         return start

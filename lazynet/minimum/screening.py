@@ -131,16 +131,8 @@ def bounds_of_features(mean: MeanLoss) -> tuple[Vector, Vector] | None:
         return loss.largest_slope * sizes, sizes
 
 
-def compact(
-    mean: MeanLoss,
-    bounds: tuple[Vector, Vector] | None,
-    l1: float,
-    duals: Vector | None = None,
-) -> tuple[Compact, Vector]:
-    """The mean loss over the features that may have a weight where the penalty is at least l1.
-
-    Also u of the ``duals``, if they are given.
-    """
+def compact(mean: MeanLoss, bounds: tuple[Vector, Vector] | None, l1: float) -> Compact:
+    """The mean loss over the features that may have a weight where the penalty is at least l1."""
     kept = np.ones(mean.n_columns, bool)
     if bounds is not None:
         kept = (bounds[1] > 0.0) & (bounds[0] >= _SURE * l1)
@@ -153,12 +145,11 @@ def compact(
     places = np.full(n_columns, -1, np.int32)
     places[features] = np.arange(len(features), dtype=np.int32)
     arguments = n_rows, len(features), mean.n_values, examples if in_place else None
-    rows, counts, u = CompactRows(*arguments), *np.zeros((2, len(features)))
-    factors = None if duals is None else mean.weighted(duals)
-    mean.over_rows(lambda _: rows.copy(examples, places, counts, factors, u))
+    rows, counts = CompactRows(*arguments), np.zeros(len(features))
+    mean.over_rows(lambda _: rows.copy(examples, places, counts))
     frequencies = np.ones(n_columns) if rows.is_full else counts / max(1.0, (n_rows + 15) // 16)
     reduced = MeanLoss(
         examples, mean.y, mean.importances, mean.loss, fit_intercept=mean.fit_intercept,
         total=1.0 / mean.share, rows=rows,
     )  # fmt: skip
-    return Compact(reduced, features, frequencies), u
+    return Compact(reduced, features, frequencies)

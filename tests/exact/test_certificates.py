@@ -166,7 +166,7 @@ def test_what_rounding_loses_of_a_loss_of_plain_margins(loss):
             weights @ weights
         )
         drawn = problem._replace(rows=values.tolist())
-        mean = screening.compact(minimiser_of(drawn).mean, None, 0.0)[0].mean
+        mean = screening.compact(minimiser_of(drawn).mean, None, 0.0).mean
         here = at(mean, ElasticNet(), weights, 0.0)
         error = abs(F(here.objective) - exact_objective(drawn, weights, 0.0))
         bound = mean.lost_by_rounding(here.objective, weights, 0.0, here.duals)

@@ -91,24 +91,6 @@ def test_values_that_stay_in_place_change_no_bit(seed, n, d, full, sorted_column
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", ["copied", "in place", "all columns in place"])
-def test_a_copy_adds_the_rows_on_the_way(kind):
-    """The sums of ``factors`` times rows, in one call or in several; a factor may be 0."""
-    random, (n, d) = np.random.default_rng(0), (3000, 3000)
-    full = kind == "all columns in place"
-    X = random.standard_normal((n, d)) * (full | (random.random((n, d)) < 0.5))
-    rows, examples = rows_of_array(X), as_examples(rows_of_array(X))
-    places = np.arange(d, dtype=np.int32) if full else random.permutation(d).astype(np.int32)
-    copied = CompactRows(n, d, rows.nnz, None if kind == "copied" else examples)
-    factors, sums, calls, done = random.choice([0.0, 1.0, -0.5], n), np.zeros(d), 0, 0
-    while done < n:
-        done, calls = copied.copy(examples, places, np.zeros(d), factors, sums)[1], calls + 1
-    assert calls > 1 or not full
-    assert copied.is_full == full
-    np.testing.assert_allclose(sums[places], factors @ X, rtol=1e-10, atol=1e-10)
-    assert copied.largest_value == abs(X).max()
-
-
 def mean_of(X, y, importances, loss):
     """The mean loss of all rows."""
     examples = as_examples(X, y, importances)
@@ -144,7 +126,7 @@ def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted, monkeypa
         reached = max(abs(mean.correlations(duals)[column]) for duals in ends)
         np.testing.assert_allclose(reached, bounds[column], rtol=1e-12)
     l1 = float(np.median(bounds))
-    compact = screening.compact(mean, (bounds, sizes), l1)[0]
+    compact = screening.compact(mean, (bounds, sizes), l1)
     np.testing.assert_array_equal(np.sort(compact.features), np.flatnonzero(bounds >= l1))
     ordered = sizes[compact.features]
     assert (ordered[1:] <= 1.01 * ordered[:-1]).all()
@@ -158,7 +140,7 @@ def test_a_sample_of_a_mean_loss(weighted, monkeypatch):
     X, y = corpus(80, 300)
     importances = random.uniform(0.5, 2.0, 80) if weighted else None
     mean = mean_of(X, y, importances, LOSSES["log_loss"])
-    compact = screening.compact(mean, screening.bounds_of_features(mean), 0.05)[0]
+    compact = screening.compact(mean, screening.bounds_of_features(mean), 0.05)
     stored = (X[::16] != 0.0).sum(axis=0).A1 / 5
     np.testing.assert_array_equal(compact.frequencies, stored[compact.features])
     assert 0 < len(compact.features) < 300

@@ -39,7 +39,7 @@ class Problem:
         options = dict(fit_intercept=fit_intercept)
         mean = MeanLoss(as_examples(X, y, importances), y, importances, loss, **options)
         # No feature is a head, or each one.
-        compact = screening.compact(mean, None, 0.0)[0]
+        compact = screening.compact(mean, None, 0.0)
         self.compact = replace(compact, frequencies=np.full(D, frequency))
         zero = at(compact.mean, ElasticNet(l1=0.0, l2=l2), np.zeros(D), 0.0)
         l1 = 0.4 * float(abs(mean.correlations(zero.duals)).max())
@@ -214,7 +214,7 @@ def test_a_subsampled_step_has_about_the_hessian_of_all_rows(weighted, monkeypat
     mean = MeanLoss(
         as_examples(X, y, importances), y, importances, LOSSES["log_loss"], fit_intercept=True
     )
-    compact, penalty = screening.compact(mean, None, 0.0)[0], ElasticNet(l1=1e-3)
+    compact, penalty = screening.compact(mean, None, 0.0), ElasticNet(l1=1e-3)
     here = at(compact.mean, penalty, random.standard_normal(D), 0.0)
     close = NewtonSteps(compact, penalty, 1e-6, 1.0)
 
