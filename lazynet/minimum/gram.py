@@ -187,14 +187,14 @@ class NewtonSteps:
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""
-        # What the duals of a model lose is about the square of a small step.
-        small = self.moved**2 <= self.target * self.at_zero
+        # The gap by its own duals, which cost least, is about d'Hd; by those of the model, its square.
+        own = self.moved <= self.target or self.moved**2 > self.target * self.at_zero
         share = self.target / self.at_zero if self.at_zero > 0.0 else 0.0
-        unbalanced = max(_BALANCED * (share**0.5 if small else share), BALANCED)
+        unbalanced = max(_BALANCED * (share if own else share**0.5), BALANCED)
         if self.sampled:
             unbalanced = _BALANCED_SAMPLE
         at_weights = self.mean, self.penalty, weights, intercept
-        return at(*at_weights, correlations=not small, unbalanced=unbalanced)
+        return at(*at_weights, correlations=own, unbalanced=unbalanced)
 
     def move(self, here: Iterate, chosen: WorkingSet) -> tuple[Iterate, float | None]:
         """One Newton step of the chosen features: the next iterate, and the change of b.

@@ -155,7 +155,8 @@ class Minimiser:
         #: whether the targets are much further from 0 than from each other
         self.far_targets = fit_intercept and not mean.loss.margin and _are_far(y, self.intercept)
         self.weights = np.zeros(mean.n_columns)
-        # The rows of the last search, the least l1 for which they are right, and where it ended.
+        # The rows of the last search, the least l1 for which they are right, where it ended, and the
+        # mean loss there.
         self._compact: Compact | None = None
         self._least_l1 = np.inf
         self._ended: Iterate | None = None
@@ -303,8 +304,10 @@ class Minimiser:
                 break
         assert best is not None, "the last epoch makes a certificate"
         now, result = best
+        if self._ended is None or now.margins is not self._ended.margins:
+            # Along a path that takes no steps a difference would lose digits again and again.
+            self._ended_loss = now.objective - penalty.of_sums(*weight_sums(now.weights))
         self._ended = now
-        self._ended_loss = now.objective - penalty.of_sums(*weight_sums(now.weights))
         self.weights, self.intercept = self._expand(now.weights), now.intercept
         return Minimum(
             self.weights,
