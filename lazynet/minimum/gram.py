@@ -187,7 +187,8 @@ class NewtonSteps:
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""
-        # The gap by its own duals, which cost least, is about d'Hd; by those of the model, its square.
+        # By its own duals, which cost least, the gap is about d'Hd; by those of the model, the
+        # square of it.
         own = self.moved <= self.target or self.moved**2 > self.target * self.at_zero
         share = self.target / self.at_zero if self.at_zero > 0.0 else 0.0
         unbalanced = max(_BALANCED * (share if own else share**0.5), BALANCED)

@@ -155,8 +155,8 @@ class Minimiser:
         #: whether the targets are much further from 0 than from each other
         self.far_targets = fit_intercept and not mean.loss.margin and _are_far(y, self.intercept)
         self.weights = np.zeros(mean.n_columns)
-        # The rows of the last search, the least l1 for which they are right, where it ended, and the
-        # mean loss there.
+        # The rows of the last search, the least l1 for which they are right, where it ended, and
+        # the mean loss there.
         self._compact: Compact | None = None
         self._least_l1 = np.inf
         self._ended: Iterate | None = None
