@@ -249,12 +249,13 @@ cdef class CompactRows:
         Its columns are read once: another thread may change them.
         """
         cdef int64_t at = self.starts[self.n_filled]
-        cdef int32_t* columns = self.columns + at
+        cdef int32_t* columns
         cdef const float* narrow
         if self.columns == NULL:
             # The row is one of X, which was found to have all columns.
             self.n_filled += 1
             return True
+        columns = self.columns + at
         cdef Py_ssize_t k
         if self.n_values - at < length:
             return False
@@ -270,7 +271,7 @@ cdef class CompactRows:
     def copy(
         self, Examples examples, const int32_t[::1] places not None,
         double[::1] counts not None,    # IN/OUT: rows that have a column, of every sixteenth row;
-                                        # of rows with all columns none are counted
+                                        # rows without column numbers are not counted
     ):
         """Copy more rows of the examples; returns how the call ended and the next row.
 

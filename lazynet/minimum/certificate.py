@@ -8,8 +8,9 @@ for all w and b, so that P(w, b) - D(a) >= P(w, b) - min P.  Where l2 = 0, the b
 that are scaled so that no |u_j| exceeds l1, and the last sum is 0.  With an intercept, which has no
 penalty, the bound holds for a with sum s_i a_i = 0.
 
-The gap is computed for the weights that are returned: sums over rows carry the digits that rounding
-loses, and a bound on what rounding loses elsewhere is added to the gap.
+The gap is computed for the weights that are returned, and a bound on what rounding loses is added
+to it.  The sums are those of the search; where these lose too much, sums are made anew, and carry
+the digits that rounding loses.  No loss is negative, so that D(0) = 0 is a bound, too.
 
 Property: the gap is at least the distance to the least objective in extended precision
 (tests/exact/test_certificates.py).
@@ -52,7 +53,7 @@ class RowSums:
     loss: tuple[float, float]
     #: u of the duals
     correlations: Vector
-    #: |(1/n) sum s_i a_i|; None: these duals are balanced but for rounding
+    #: |(1/n) sum s_i a_i|; None: the duals are still to be balanced exactly
     unbalanced: float | None
 
 
@@ -67,7 +68,7 @@ def certify(
     """The certificate of ``weights`` and ``intercept`` by ``duals``.
 
     ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place
-    unless ``sums`` says that they are.  Without ``sums``, all sums are made anew, right to the last
+    unless ``sums`` has their balance.  Without ``sums``, all sums are made anew, right to the last
     digit.
 
     >>> from lazynet.kernels.examples import Examples
@@ -131,6 +132,8 @@ def certificate_of(
         rounding = lost_excess + lost_conjugate + SLACK * (abs(conjugate) + excess)
         dual = max(dual, -conjugate - excess - rounding)
     lost += SLACK * (abs(loss) + abs(objective))
+    # The penalty is a plain sum.
+    lost += UNIT * np.count_nonzero(weights) * abs(objective - loss)
     gap = objective - dual + lost + unbalanced * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
     if objective + lost < gap:
         # No loss is negative: duals that are 0 prove this.

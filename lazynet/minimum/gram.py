@@ -75,8 +75,8 @@ _LARGEST_ERROR, _SHARE_OF_X = 1.5, 0.5
 _FAR_STEP, _MANY_PRODUCTS, _ROWS_PER_FEATURE = 0.1, 2.5e7, 2
 # The intercept of a step is good enough if |sum s_i a_i| is at most this share of sum s_i |a_i|,
 # times the share of the objective at zero weights that is asked for: the gap by these duals grows
-# in proportion to it, and the objective with its square, which counts where the duals of the model
-# are judged.  On a sample the first share is enough.
+# in proportion to it.  The objective grows with its square: where the duals of the model are
+# judged, the factor is the root of the share.  On a sample the first number is enough.
 _BALANCED_SAMPLE, _BALANCED = 1e-2, 0.03
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
@@ -121,6 +121,8 @@ class NewtonSteps:
         self.target, self.at_zero, self.damping = target, at_zero, 0.0
         #: d'Hd of the last step; 0 before the first one
         self.moved = 0.0
+        #: whether the last Hessian is that of some rows
+        self.of_some_rows = False
 
     def working_set(self, here: Iterate) -> WorkingSet:
         """The features that a step may move."""
@@ -187,9 +189,11 @@ class NewtonSteps:
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
         """The iterate of these weights, without a gap."""
-        # By its own duals, which cost least, the gap is about d'Hd; by those of the model, the
-        # square of it.
-        own = self.moved <= self.target or self.moved**2 > self.target * self.at_zero
+        # By its own duals, which cost least, the gap is about d'Hd; by those of the model about its
+        # square, relative to the objective at zero weights.  If neither will do, u is needed for
+        # the next step.
+        judged_by_model = self.target < self.moved <= (self.target * self.at_zero) ** 0.5
+        own = self.of_some_rows or not judged_by_model
         share = self.target / self.at_zero if self.at_zero > 0.0 else 0.0
         unbalanced = max(_BALANCED * (share if own else share**0.5), BALANCED)
         if self.sampled:
@@ -225,7 +229,8 @@ class NewtonSteps:
                 break
             if there.objective < best.objective:
                 best = there
-        return best
+        # The margins between two are as wrong as those of the longer weights.
+        return best if best is here else self.evaluate(best.weights, best.intercept)
 
     def step(self, here: Iterate, chosen: WorkingSet, n_rows: int) -> Iterate:
         """The iterate after one step, with a gap: by the duals of the model if these promise it.
@@ -233,7 +238,7 @@ class NewtonSteps:
         ``n_rows``: the number of rows from which the Hessian is computed.
         """
         mean, last = self.mean, here
-        here = subsampled(last, n_rows)
+        here, self.of_some_rows = subsampled(last, n_rows), n_rows < mean.n_rows
         there, db = self.move(here, chosen)
         if there is here:
             return last
@@ -248,7 +253,7 @@ class NewtonSteps:
             there = proved(mean, self.penalty, there)
             if there.gap <= self.target:
                 return there
-        if db is not None and self.target > 0.0 and n_rows >= mean.n_rows:
+        if db is not None and self.target > 0.0 and not self.of_some_rows:
             before, after = ((it.margins, it.duals, it.curvatures) for it in (here, there))
             duals, lost = mean.duals_of_model(before, after, db)
             if lost <= self.target:

@@ -49,7 +49,7 @@ class Iterate:
     #: the duals that prove the gap, and their u
     proof: Vector = field(default_factory=lambda: UNKNOWN)
     proof_correlations: Vector = field(default_factory=lambda: UNKNOWN)
-    #: the certificate of these weights by these duals; None: it is not made yet
+    #: the certificate by these duals for the penalty of the search; None: it is not made yet
     certificate: Certificate | None = None
 
     def changed(self, **fields: Any) -> Self:
@@ -68,7 +68,7 @@ class Iterate:
         derivatives = duals, 0.0, UNKNOWN, 0.0
         return cls(weights, intercept, UNKNOWN, *derivatives, objective, gap, proof=duals)
 
-    def certified(
+    def certificate_by(
         self,
         mean: MeanLoss,
         penalty: ElasticNet,
@@ -184,7 +184,7 @@ def certified(mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector)
     """The iterate with a certificate by ``duals``, if its gap is less than the present one."""
     unbalanced = mean.share * abs(mean.balance(duals))
     u = mean.correlations(duals)
-    result = here.certified(mean, penalty, duals, u, unbalanced)
+    result = here.certificate_by(mean, penalty, duals, u, unbalanced)
     if len(here.proof) and not result.gap < here.gap:
         return here
     fields = {"gap": result.gap, "proof": duals, "proof_correlations": u, "certificate": result}

@@ -65,7 +65,7 @@ class Minimum:
 
     coef: Vector
     intercept: float
-    #: the dual variables of the examples, which prove the gap
+    #: the dual variables of the examples, which prove the gap unless duals that are 0 do
     duals: Vector
     objective: float
     dual_objective: float
@@ -201,15 +201,16 @@ class Minimiser:
         """The iterate from which a search goes."""
         if penalty.l1 < self._least_l1:
             # A path of penalties goes on to a smaller l1.
-            self._least_l1 = penalty.l1 if self._compact is None else _AHEAD * penalty.l1
-            self._compact = compact(self.mean, self._bounds, self._least_l1)
+            least = penalty.l1 if self._compact is None else _AHEAD * penalty.l1
+            self._compact = compact(self.mean, self._bounds, least)
             self._columns, self._ended = Columns(self._compact.mean), None
+            self._least_l1 = least
         assert self._compact is not None, "the first l1 is less than infinity"
         mean, ended = self._compact.mean, self._ended
         if ended is not None and len(ended.margins):
             # The penalty has changed, and with it the objective.
             objective = self._ended_loss + penalty.of_sums(*weight_sums(ended.weights))
-            return ended.changed(objective=objective, proof=UNKNOWN, certificate=None)
+            return ended.changed(objective=objective, proof=UNKNOWN)
         weights = self.weights[self._compact.features]
         if weights.any():
             start = at(mean, penalty, weights, self.intercept)
@@ -334,7 +335,7 @@ class Minimiser:
         assert self._compact is not None, "a search has begun"
         result, mean = at.certificate, self._compact.mean
         if result is None and len(at.proof_correlations):
-            result = at.certified(mean, penalty, at.proof, at.proof_correlations)
+            result = at.certificate_by(mean, penalty, at.proof, at.proof_correlations)
         if result is not None and result.gap <= target:
             return result
         weights = self._expand(at.weights)

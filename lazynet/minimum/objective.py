@@ -41,8 +41,9 @@ SLACK = 32 * UNIT
 #: The scale of duals from which on their conjugates are computed with more than a bound; the
 #: second derivative of an expansion is limited for this one (kernels/slopes.pyx).
 CLOSE = 0.8
-# A plain sum has fewer terms than this; other sums carry the digits that rounding loses.
-_TERMS = 1024.0
+# Roundings of a mean loss: a search adds 256 terms in plain arithmetic, and carries the digits that
+# further additions lose; a term has a few more.
+_ROUNDINGS = 1024.0
 # The relative length of the bracket at which the search for an intercept ends.
 _FINE = 1e-15
 
@@ -142,8 +143,8 @@ class MeanLoss:
         """a_i - l''_i (d_i + shift), in the domain of the conjugate; and about what they cost.
 
         ``before`` and ``after`` a step are margins, duals and curvatures; d_i are the moves of the
-        margins, and ``shift`` is that of the intercept.  The bound of these duals is lower by about
-        this number than it would be if they were those after the step.
+        margins, and ``shift`` is that of the intercept.  By these duals the bound of the mean loss
+        is lower by about this number than by those after the step.
         """
         loss, out = self.loss, np.empty(self.n_rows)
         numbers = *before, *after, shift, self.share, loss.margin, loss.largest_slope
@@ -178,7 +179,7 @@ class MeanLoss:
         steepest = self.loss.largest_slope
         if not np.isfinite(steepest):
             steepest = float(np.abs(duals).max(initial=0.0))
-        return _TERMS * UNIT * loss + (steepest + self.steepest_change * away) * away
+        return _ROUNDINGS * UNIT * loss + (steepest + self.steepest_change * away) * away
 
     def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
         """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""

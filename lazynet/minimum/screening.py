@@ -147,7 +147,7 @@ def compact(mean: MeanLoss, bounds: tuple[Vector, Vector] | None, l1: float) -> 
     arguments = n_rows, len(features), mean.n_values, examples if in_place else None
     rows, counts = CompactRows(*arguments), np.zeros(len(features))
     mean.over_rows(lambda _: rows.copy(examples, places, counts))
-    frequencies = np.ones(n_columns) if rows.is_full else counts / max(1.0, (n_rows + 15) // 16)
+    frequencies = np.ones(len(features)) if rows.is_full else counts / max(1, (n_rows + 15) // 16)
     reduced = MeanLoss(
         examples, mean.y, mean.importances, mean.loss, fit_intercept=mean.fit_intercept,
         total=1.0 / mean.share, rows=rows,

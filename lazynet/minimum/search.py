@@ -32,8 +32,8 @@ from lazynet.penalties import ElasticNet
 #: The methods by name.
 SOLVERS = ("gram", "columns", "ascent")
 # Nanoseconds, about, in one row of a Gram matrix: a value, a pair of heads, a tail, and a pair of
-# tails, which is looked up among pairs, per tail; a visit of a head and of a tail in a column; a
-# product in the descent on a Gram matrix.
+# tails for each tail feature, because the table of pairs grows with these; a visit of a head and of
+# a tail in a column; a product in the descent on a Gram matrix.
 _VALUE, _HEADS, _TAIL, _TAILS = 2.5, 0.06, 20.0, 0.011
 _HEAD_VISIT, _TAIL_VISIT, _PRODUCT = 0.6, 1.5, 0.3
 # Visits of a column, and of a row of the matrix, in one epoch.
@@ -97,7 +97,7 @@ class Search:
 
     def pays(self, chosen: WorkingSet) -> bool:
         """Whether a Gram matrix of these features pays."""
-        if self.many:
+        if self.many or not len(chosen.features):
             return True
         n, n_heads, tails = len(chosen.features), chosen.n_heads, chosen.of_tails
         values = n if self.compact.is_full else self.compact.of_all
@@ -122,11 +122,12 @@ class Search:
         if l1 == 0.0:
             return True
         mean, curvature = self.compact.mean, self.compact.mean.loss.curvature
-        if curvature is not None and l2 == 0.0:
-            return False
-        longest = mean.squared_norms.max(initial=0.0)
-        if curvature is not None and curvature * longest * mean.share > _STEEPEST * l2:
-            return False
+        if curvature is not None:
+            if l2 == 0.0:
+                return False
+            longest = mean.squared_norms.max(initial=0.0)
+            if curvature * longest * mean.share > _STEEPEST * l2:
+                return False
         if frequencies[last.weights != 0.0].sum() > _DENSE * whole:
             return True
         if l2 < l1:

@@ -323,9 +323,10 @@ def test_one_pass_over_many_values_takes_several_calls():
     random, calls = np.random.default_rng(0), []
     dense, y = random.standard_normal((3000, 3000)), random.choice([-1.0, 1.0], 3000)
     rows, examples = (
-        compact_rows(rows_of_array(dense)),
+        compact_rows(rows_of_array(dense), in_place=True),
         as_examples(sparse.csr_matrix((3000, 1)), y),
     )
+    assert rows.largest_value == abs(dense).max()
     loss, weights = LOSSES["log_loss"], 0.01 * random.standard_normal(3000)
     out, u, totals = np.empty((3, 3000)), np.zeros(3000), np.zeros(6)
     while not calls or calls[-1] < 3000:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy import sparse
 from support.dual import (
     MINIMISED,
     dual_problems,
@@ -191,7 +192,25 @@ def test_a_search_from_zero_weights_starts_where_the_rows_say(loss, fit_intercep
     close = dict(rtol=1e-10, atol=1e-12)
     for name in ("weights", "margins", "duals", "curvatures", "correlations", "objective", "gap"):
         np.testing.assert_allclose(getattr(start, name), getattr(wanted, name), **close)
-    assert mean.n_columns < X.shape[1] or n_features == 6
+    # Where a slope has no bound, all features with values stay.
+    assert mean.n_columns < X.shape[1] or n_features == 6 or LOSSES[loss].unbounded_slope
+
+
+def test_features_without_values_leave_rows_that_are_then_full():
+    """The others have a value in every row, and the minimum is that without the empty features."""
+    random = np.random.default_rng(0)
+    signs, y = random.choice([-1.0, 1.0], (40, 1100)), random.choice([-1.0, 1.0], 40)
+    X = sparse.csr_matrix(np.hstack([signs, np.zeros((40, 300))]))
+    coefficients = []
+    for rows in (X, X[:, :1100]):
+        walker = Minimiser(Problem(rows, y, None, get_loss("squared_error"), True), 0)
+        found = walker.to(0.3 * walker.largest_l1, 0.0, tol=TOL, max_iter=100)
+        assert found.converged
+        coefficients.append(found.coef)
+    np.testing.assert_allclose(
+        coefficients[0], np.append(coefficients[1], np.zeros(300)), atol=1e-7
+    )
+    assert (coefficients[0] != 0.0).any()
 
 
 @with_and_without_intercept

@@ -113,6 +113,19 @@ def test_steps_on_a_gram_matrix(loss, fit_intercept, weighted, l2, heads):
     assert full_steps >= 2
 
 
+def test_margins_of_a_shortened_step_are_summed_anew():
+    """Between two iterates they would be as wrong as those of the longer weights."""
+    problem = Problem("log_loss", True, False, 0.0)
+    mean, steps = problem.compact.mean, NewtonSteps(problem.compact, problem.penalty, 1e-4, 1.0)
+    weights = np.random.default_rng(0).standard_normal(D)
+    here = at(mean, problem.penalty, weights, 0.0)
+    least = steps.move(problem.proved(here), steps.working_set(problem.proved(here)))[0]
+    far = at(mean, problem.penalty, weights + 50.0 * (least.weights - weights), 0.0)
+    between = steps.shortened(here, far, far.intercept - here.intercept)
+    assert between.objective < here.objective < far.objective
+    np.testing.assert_array_equal(between.margins, mean.margins(between.weights))
+
+
 def test_a_step_keeps_a_bound_that_is_better_than_its_own():
     """The bound of the duals so far holds for all weights: the gap falls with the objective."""
     problem = Problem("log_loss", True, False, 0.0)
