@@ -4,6 +4,7 @@ LAZYNET_DEBUG=1              bounds checks on, no optimisation
 LAZYNET_SANITIZE=address,undefined  sanitizers (run Python with their libraries preloaded, as make
                              test-sanitized does); the first report ends the process
 LAZYNET_LEVEL=_v3            the vector level of a debug build: none by default, _v3 or _v4
+LAZYNET_OPTIMISE=0           modules that are compiled anew are not optimised: a test of a build
 LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 """
 
@@ -20,6 +21,7 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 LEVEL = os.environ.get("LAZYNET_LEVEL", "") if DEBUG else ""
+OPTIMISE = os.environ.get("LAZYNET_OPTIMISE", "1") != "0"
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # Builds of different kinds never share an object file.
@@ -94,7 +96,7 @@ def flags_of(stem: str, suffix: str = "") -> list[str]:
     """The arguments for the compiler of a module, or of one of its variants."""
     return [
         *GCC_ARGS,
-        *([] if DEBUG or SANITIZE else [OPTIMISATION.get(stem, "-O2")]),
+        *([] if DEBUG or SANITIZE else [OPTIMISATION.get(stem, "-O2") if OPTIMISE else "-O0"]),
         *(SCALAR if stem == "dense" else []),
         *(ONE_FUNCTION if stem in VARIANTS else []),
         *VARIANTS.get(stem, {}).get(suffix, []),

@@ -192,7 +192,7 @@ class NewtonSteps:
         # By its own duals, which cost least, the gap is about d'Hd; by those of the model about its
         # square, relative to the objective at zero weights.  If neither will do, u is needed for
         # the next step.
-        judged_by_model = self.target < self.moved <= (self.target * self.at_zero) ** 0.5
+        judged_by_model = self.target < self.moved <= self.target**0.5 * self.at_zero**0.5
         own = self.of_some_rows or not judged_by_model
         share = self.target / self.at_zero if self.at_zero > 0.0 else 0.0
         unbalanced = max(_BALANCED * (share if own else share**0.5), BALANCED)

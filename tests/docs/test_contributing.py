@@ -74,7 +74,7 @@ def run_commands(copy, text):
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=copy,
-            env=os.environ | {"PYTHONPATH": str(copy)},
+            env=os.environ | {"PYTHONPATH": str(copy), "LAZYNET_OPTIMISE": "0"},
             capture_output=True,
             text=True,
             check=False,
