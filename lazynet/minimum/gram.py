@@ -74,9 +74,9 @@ _LARGEST_ERROR, _SHARE_OF_X = 1.5, 0.5
 # feature of the working set needs this number of rows.
 _FAR_STEP, _MANY_PRODUCTS, _ROWS_PER_FEATURE = 0.1, 2.5e7, 2
 # The intercept of a step is good enough if |sum s_i a_i| is at most this share of sum s_i |a_i|,
-# times the share of the objective at zero weights that is asked for: the gap by these duals grows
-# in proportion to it.  The objective grows with its square: where the duals of the model are
-# judged, the factor is the root of the share.  On a sample the first number is enough.
+# times the share of the objective at zero weights that is asked for: the gap by balanced duals, and
+# the slopes with which the next step begins, are wrong in proportion to it.  On a sample the first
+# number is enough.
 _BALANCED_SAMPLE, _BALANCED = 1e-2, 0.03
 # A model is minimised until no visit changes a slope by more than this share of the gap that is
 # asked for, per sum of |w|; or than this share of the violation at the beginning; or, on the
@@ -195,9 +195,7 @@ class NewtonSteps:
         judged_by_model = self.target < self.moved <= self.target**0.5 * self.at_zero**0.5
         own = self.of_some_rows or not judged_by_model
         share = self.target / self.at_zero if self.at_zero > 0.0 else 0.0
-        unbalanced = max(_BALANCED * (share if own else share**0.5), BALANCED)
-        if self.sampled:
-            unbalanced = _BALANCED_SAMPLE
+        unbalanced = _BALANCED_SAMPLE if self.sampled else max(_BALANCED * share, BALANCED)
         at_weights = self.mean, self.penalty, weights, intercept
         return at(*at_weights, correlations=own, unbalanced=unbalanced)
 
