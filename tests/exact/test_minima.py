@@ -229,6 +229,23 @@ def test_a_certificate_is_that_of_the_present_penalty(fit_intercept, monkeypatch
     assert again.objective < first.objective - 1e-6
 
 
+@with_and_without_intercept
+def test_a_point_of_a_path_takes_about_one_step(fit_intercept):
+    """With an intercept as without one, though it is centred only as exactly as a step needs."""
+    random = np.random.default_rng(0)
+    X, weights = 0.5 + abs(random.standard_normal((1500, 40))), random.standard_normal(40)
+    odds = X @ (weights * (random.random(40) < 0.4))
+    odds += random.logistic(size=1500) - np.quantile(odds, 0.7)
+    y = np.where(odds > 0.0, 1.0, -1.0)
+    walker = Minimiser(
+        Problem(sparse.csr_matrix(X), y, None, get_loss("log_loss"), fit_intercept), 0
+    )
+    l1s = walker.largest_l1 * np.geomspace(1.0, 0.02, 40)
+    path = list(minimise.follow(walker, [(l1, 0.0) for l1 in l1s], tol=1e-4, max_iter=100))
+    assert all(found.converged for found in path)
+    assert sum(found.n_iter for found in path) <= 44
+
+
 # --- from anywhere --------------------------------------------------------------------------------
 
 
