@@ -251,12 +251,12 @@ cdef class CompactRows:
         cdef int64_t at = self.starts[self.n_filled]
         cdef int32_t* columns
         cdef const float* narrow
+        cdef Py_ssize_t k
         if self.columns == NULL:
             # The row is one of X, which was found to have all columns.
             self.n_filled += 1
             return True
         columns = self.columns + at
-        cdef Py_ssize_t k
         if self.n_values - at < length:
             return False
         if not copy_columns(csr, start, length, <uint32_t*> columns):

@@ -97,8 +97,8 @@ def at(
     Its ``correlations`` are known if this costs little, unless they are not asked for.  At an
     intercept that is good enough |sum s_i a_i| is at most ``unbalanced`` times sum s_i |a_i|.
     """
-    costs_little = mean.rows is not None and mean.loss.curvature is not None
-    if correlations and costs_little and not mean.fit_intercept:
+    smooth = mean.loss.curvature is not None
+    if correlations and smooth and mean.rows is not None and not mean.fit_intercept:
         loss, bend, conjugates, (margins, duals, curvatures), u = mean.one_pass(weights)
         objective = loss + penalty.of_sums(*weight_sums(weights))
         numbers = margins, duals, 0.0, curvatures, bend, objective
@@ -161,20 +161,16 @@ def _dual(
     return best if l2 == 0.0 else max(best, -whole - over / (2.0 * l2))
 
 
-def proved(
-    mean: MeanLoss, penalty: ElasticNet, here: Iterate, duals: Vector | None = None
-) -> Iterate:
-    """The iterate with a gap, by its own duals, or by ``duals`` if these are given."""
-    own = duals is None
-    duals = here.duals if duals is None else duals
+def proved(mean: MeanLoss, penalty: ElasticNet, here: Iterate) -> Iterate:
+    """The iterate with u, and with the gap by its own duals if this is less than before."""
+    duals = here.duals
     if mean.fit_intercept:
-        duals = duals.copy() if own else duals
+        duals = duals.copy()
         mean.balance(duals, exactly=False)
     # At another penalty u is the same.
-    known = own and len(here.correlations) > 0
-    u = here.correlations if known else mean.correlations(duals)
-    gap = here.objective - _dual(mean, penalty, duals, u, here.conjugates if own else None)
-    fields: dict[str, Any] = {"correlations": u} if own else {}
+    u = here.correlations if len(here.correlations) else mean.correlations(duals)
+    gap = here.objective - _dual(mean, penalty, duals, u, here.conjugates)
+    fields: dict[str, Any] = {"correlations": u}
     if not len(here.proof) or gap < here.gap:
         fields |= {"gap": gap, "proof": duals, "proof_correlations": u, "certificate": None}
     return here.changed(**fields)

@@ -18,7 +18,7 @@ from lazynet.kernels.objective import weight_sums
 from lazynet.losses import Loss
 from lazynet.minimum.certificate import Certificate, certify
 from lazynet.minimum.columns import Columns
-from lazynet.minimum.iterate import UNKNOWN, Iterate, at, of_margins, proved
+from lazynet.minimum.iterate import UNKNOWN, Iterate, at, certified, of_margins, proved
 from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.screening import Compact, bounds_of_features, compact
 from lazynet.minimum.search import SMALL, Search
@@ -229,14 +229,15 @@ class Minimiser:
         search = Search(
             self.mean, self._compact, self._columns, penalty, target, self.at_zero, self.seed
         )
-        if mean.longest_bound > _LONG and not np.isfinite(mean.squared_norms).all():
+        if mean.longest_bound > _LONG and not np.isfinite(self.mean.squared_norms).all():
             raise ValueError(
                 "X has rows whose squared norm is not a finite number; scale the features to "
                 "comparable sizes"
             )
         start = proved(mean, penalty, start)
         if self._known_duals is not None:
-            known = proved(mean, penalty, start.changed(proof=UNKNOWN), self._known_duals.copy())
+            unproved, duals = start.changed(proof=UNKNOWN), self._known_duals.copy()
+            known = certified(mean, penalty, unproved, duals)
             if known.gap < start.gap:
                 start = known
                 if mean.loss.curvature is None:

@@ -125,7 +125,8 @@ class Search:
         if curvature is not None:
             if l2 == 0.0:
                 return False
-            longest = mean.squared_norms.max(initial=0.0)
+            # Those of X, which dual ascent needs, too.
+            longest = self.mean.squared_norms.max(initial=0.0)
             if curvature * longest * mean.share > _STEEPEST * l2:
                 return False
         if frequencies[last.weights != 0.0].sum() > _DENSE * whole:
