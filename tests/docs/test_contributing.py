@@ -92,38 +92,43 @@ def copy_files_of_ftrl(copy):
         path.with_stem("twin").write_text(twin, encoding="utf-8")
 
 
-@pytest.mark.parametrize("title", ["Add a loss", "Add an algorithm"])
-def test_the_changes_of_a_section_fit(copy, title):
-    """The changes fit the files; the next test compiles them.
+COMPILED = "Add a loss", "Add an algorithm"
+
+
+def test_the_changes_of_all_sections_fit(copy):
+    """The changes fit the files, also one after the other; slow tests compile them.
 
     A rule with cells is four files, of which FTRL has no other, and two rows.
     """
-    text = section(title)
-    if title == "Add an algorithm":
-        copy_files_of_ftrl(copy)
-        assert len(list(changes(text))) == 2
-    make_changes(copy, text)
+    copy_files_of_ftrl(copy)
+    assert len(list(changes(section("Add an algorithm")))) == 2
+    for title in ("Add a rule", "Add a schedule", *COMPILED):
+        make_changes(copy, section(title))
 
 
-_COMPILES = pytest.mark.skipif(find_spec("Cython") is None, reason="could not import 'Cython'")
-
-
+@built_in_place
 @pytest.mark.parametrize("title", [
-    pytest.param("Add a rule", marks=[pytest.mark.slow, built_in_place]),
-    pytest.param("Add a schedule", marks=built_in_place),
-    pytest.param("Add a loss", marks=[pytest.mark.slow, _COMPILES]),
-    pytest.param("Add an algorithm", marks=[pytest.mark.slow, _COMPILES]),
+    pytest.param("Add a rule", marks=pytest.mark.slow),
+    "Add a schedule",
 ])  # fmt: skip
 def test_what_a_section_adds_can_be_added_as_it_is_written(copy, title):
-    """The changes are made and compile, and the commands of the section pass.
+    """The changes are made, and the commands of the section pass."""
+    make_changes(copy, section(title))
+    run_commands(copy, section(title))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("Cython") is None, reason="could not import 'Cython'")
+def test_what_is_compiled_can_be_added_as_it_is_written(copy):
+    """The changes of both sections are compiled at once, and the commands of both pass.
 
     The twin of FTRL equals its reference, with one output and with several.
     """
-    text = section(title)
-    if title == "Add an algorithm":
-        copy_files_of_ftrl(copy)
-    make_changes(copy, text)
-    run_commands(copy, text)
+    copy_files_of_ftrl(copy)
+    for title in COMPILED:
+        make_changes(copy, section(title))
+    for title in COMPILED:
+        run_commands(copy, section(title))
 
 
 @pytest.mark.slow
