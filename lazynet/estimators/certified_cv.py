@@ -99,7 +99,8 @@ class _DualNetCV(LinearModelCV):
             def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
                 path, fold = tasks[task]
                 points = settings[path * length : (path + 1) * length]
-                follow_points = partial(minima_of, points=points)
+                # The losses of folds need no last digits.
+                follow_points = partial(minima_of, points=points, exactly=False)
                 arguments = seeds[:, 1 + task], follow_points, X, units
                 return self._path_in_fold(p, rows, fold, *arguments)
 
@@ -114,7 +115,12 @@ class _DualNetCV(LinearModelCV):
             self._choose(p, results_of(settings, measure, values, nonzeros, weights))
             best = self.best_index_
             down = settings[best // length * length : best + 1]
-            ends = workers.map(lambda minimiser: list(minima_of(minimiser, down)), minimisers)
+
+            def path_of_model(minimiser: Minimiser) -> list[Minimum]:
+                before = minima_of(minimiser, down[:-1], exactly=False)
+                return [*before, *minima_of(minimiser, down[-1:])]
+
+            ends = workers.map(path_of_model, minimisers)
         minima = [path[-1] for path in ends]
         load_minima(self, minima, units)
         self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
@@ -148,23 +154,24 @@ class _DualNetCV(LinearModelCV):
         every point, and the minima that have not converged, without their weights.
         """
         X, held_out = rows_at(X, fold.train), rows_at(rows.X, fold.test)
-        models: list[list[tuple[sparse.csr_matrix, float]]] = []
+        # Features with a weight, these weights, and the intercept, for every output and point.
+        models: list[list[tuple[NDArray[np.int64], NDArray[np.float64], float]]] = []
         late: list[Minimum] = []
         for output, seed in zip(rows.targets.only(fold.train), seeds, strict=True):
             models.append([])
             for minimum in minima_of(_minimiser(p, X, output, seed)):
                 coef, (intercept,) = as_passed([minimum], units)
-                models[-1].append((sparse.csr_matrix(coef), intercept))
+                features = np.flatnonzero(coef)
+                models[-1].append((features, coef[0, features], intercept))
                 if not minimum.converged:
                     late.append(minimum.without_vectors())
         values, nonzeros = [], []
         for point in zip(*models, strict=True):
-            weights, intercepts = zip(*point, strict=True)
-            coefs = sparse.vstack(weights)
-            values.append(
-                self._judged(p, rows, fold, held_out, coefs.toarray(), np.array(intercepts))
-            )
-            nonzeros.append(coefs.nnz)
+            weights, intercepts = np.zeros((len(point), X.shape[1])), np.zeros(len(point))
+            for row, (features, of_features, intercept) in enumerate(point):
+                weights[row, features], intercepts[row] = of_features, intercept
+            values.append(self._judged(p, rows, fold, held_out, weights, intercepts))
+            nonzeros.append(sum(len(features) for features, *_ in point))
         return values, nonzeros, late
 
     def _judged(

@@ -255,16 +255,17 @@ class Minimiser:
         tol: float,
         max_iter: int,
         after: Callable[[EpochOfSearch], None] = _proceed,
+        exactly: bool = True,
     ) -> Minimum:
         """Search the minimum for this penalty, until the gap is at most ``tol`` * ``at_zero``.
 
-        ``after`` is called after every epoch, and may raise to end the search.
+        ``after`` is called after every epoch, and may raise to end the search.  With ``exactly`` a
+        small problem is solved to the last digits, which takes microseconds.
         """
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = self.target(tol)
-        # A small problem is solved to the last digits, which takes microseconds.
-        small = self.mean.n_values <= SMALL
+        small = exactly and self.mean.n_values <= SMALL
         search, now = self._begin(penalty, 0.0 if small else target, max_iter)
         self._known_duals = None
         history: list[EpochOfSearch] = []

@@ -246,6 +246,19 @@ def test_a_point_of_a_path_takes_about_one_step(fit_intercept):
     assert sum(found.n_iter for found in path) <= 44
 
 
+@each_loss
+@with_and_without_intercept
+def test_a_search_that_rounding_stops_returns_its_best_certificate(loss, fit_intercept):
+    """The last digits may refuse a gap that the duals of a model seemed to prove."""
+    for seed, ratio in [(0, 0.0), (1, 0.1), (2, 1.0)]:
+        problem = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=fit_intercept, n=60, seed=seed)
+        walker = minimiser_of(problem)
+        l1 = 0.2 * walker.largest_l1
+        found = walker.to(l1, ratio * l1, tol=1e-15, max_iter=60, exactly=False)
+        assert found.n_iter >= 1
+        assert found.gap <= 1e-10 * walker.at_zero
+
+
 # --- from anywhere --------------------------------------------------------------------------------
 
 

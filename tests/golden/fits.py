@@ -325,7 +325,7 @@ def minima():
 def tables():
     """Name -> call that returns the table of a cross-validation."""
     online = {name: row for name, row in FURTHER.items() if name.startswith("grid")}
-    options = online | {name: dict(tol=1e-7, **row) for name, row in CERTIFIED.items()}
+    options = online | {name: dict(tol=1e-12, **row) for name, row in CERTIFIED.items()}
     return {name: partial(table, **each) for name, each in options.items()}
 
 
