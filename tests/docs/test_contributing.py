@@ -106,11 +106,9 @@ def test_the_changes_of_all_sections_fit(copy):
         make_changes(copy, section(title))
 
 
+@pytest.mark.slow
 @built_in_place
-@pytest.mark.parametrize("title", [
-    pytest.param("Add a rule", marks=pytest.mark.slow),
-    "Add a schedule",
-])  # fmt: skip
+@pytest.mark.parametrize("title", ["Add a rule", "Add a schedule"])
 def test_what_a_section_adds_can_be_added_as_it_is_written(copy, title):
     """The changes are made, and the commands of the section pass."""
     make_changes(copy, section(title))

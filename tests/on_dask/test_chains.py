@@ -124,6 +124,7 @@ def test_dask_knows_the_size_of_states_and_targets():
     assert sizeof(Classes(np.zeros(n, np.int64), 2, np.ones(n))) > 16 * n
 
 
+@pytest.mark.slow
 def test_killed_workers_change_no_bit(processes):
     """Workers are killed at random moments of a fit of several models, one at a time."""
     X, y, _ = problem(1, 6000)

@@ -254,6 +254,7 @@ def test_fits_of_the_large_problem_tell_seconds_memory_and_result(capsys):
 # --- two builds, and the time of a build -----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_builds_are_compared_in_processes_of_their_own(capsys):
     """The same build twice gives the same bits, and a line for every fit that is named."""
     arguments = ["--old", str(ROOT), "--rows", "60", "--rounds", "1"]

@@ -11,7 +11,7 @@ from paper_repro import documents
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("n_examples", [1000, 5000])
+@pytest.mark.parametrize("n_examples", [1000, pytest.param(5000, marks=pytest.mark.slow)])
 def test_the_corpus_has_medlines_shape(n_examples, seed):
     """Features are exact, nonzeros within half a percent; values are counts; both labels occur."""
     made = documents.medline(n_examples, seed=seed)

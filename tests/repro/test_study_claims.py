@@ -13,6 +13,8 @@ from paper_repro.studies import STUDIES, claims, claims_verdicts
 from paper_repro.studies.claims import CASGD, SAME, Claims
 from paper_repro.study import Settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):

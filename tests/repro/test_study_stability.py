@@ -40,6 +40,7 @@ def small(monkeypatch):
     stability.problem.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "MOST_WIDENINGS", 0)
     document, page = tiny_run(STUDIES["stability"], TINY, tmp_path)
