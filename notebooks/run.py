@@ -16,9 +16,11 @@ The line with the reading time of a notebook is computed from its cells; ``--wri
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -52,28 +54,36 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="numbers or names; all when none is given")
     parser.add_argument("--write", action="store_true", help="keep the new outputs")
     options = parser.parse_args(arguments)
-    wrong = 0
+    wrong, paths = 0, []
     for path in chosen(options.names):
         if path.name in NEEDS and find_spec(NEEDS[path.name]) is None:
             print(
                 f"{path.name}: left out, because it needs {NEEDS[path.name]}; say make test-torch"
             )
-            continue
-        before = nbformat.read(path, as_version=4)
-        begun = time.perf_counter()
-        after = executed(before)
-        if TIME.search(after.cells[0].source):
-            after.cells[0].source = TIME.sub(time_to_read(after), after.cells[0].source)
-        seconds = time.perf_counter() - begun
-        print(f"{path.name}: {seconds:.0f} s", flush=True)
-        if options.write:
-            nbformat.write(after, path)
-        for complaint in [] if options.write else differences(before, after):
-            wrong += 1
-            print(f"  {complaint}", file=sys.stderr)
+        else:
+            paths.append(path)
+    # Times that are kept are measured alone.
+    with ThreadPoolExecutor(1 if options.write else os.cpu_count()) as pool:
+        for path, (before, after, seconds) in zip(paths, pool.map(timed, paths), strict=True):
+            print(f"{path.name}: {seconds:.0f} s", flush=True)
+            if options.write:
+                nbformat.write(after, path)
+            for complaint in [] if options.write else differences(before, after):
+                wrong += 1
+                print(f"  {complaint}", file=sys.stderr)
     if wrong:
         print("To keep the new outputs: python notebooks/run.py --write", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def timed(path: Path) -> tuple[Any, Any, float]:
+    """A notebook as it is in its file, and executed, and the seconds that this took."""
+    before = nbformat.read(path, as_version=4)
+    begun = time.perf_counter()
+    after = executed(before)
+    if TIME.search(after.cells[0].source):
+        after.cells[0].source = TIME.sub(time_to_read(after), after.cells[0].source)
+    return before, after, time.perf_counter() - begun
 
 
 def chosen(names: list[str]) -> list[Path]:
