@@ -96,7 +96,7 @@ fuzz: $(SANITIZED_VENV)/.built
 # Without prerequisites: it says what it does before the package is compiled.
 repro:
 	@echo "Reruns the timing studies of the papers$(if $(FULL),; the long run takes hours,: their table first, within 3 minutes, all within 10)."
-	@$(if $(wildcard $(VENV)/.repro),:,echo "The first run also compiles the package, which takes a few minutes.")
+	@$(if $(wildcard $(VENV)/.installed),:,echo "The first run also compiles the package, which takes a few minutes.")
 	@$(MAKE) --no-print-directory $(VENV)/.repro
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 

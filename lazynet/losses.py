@@ -240,12 +240,22 @@ LOSSES_OF_CLASSES = LOSSES | {SOFTMAX.name: SOFTMAX}
 LossOfClasses = Annotated[LossLike, Kind(check_loss, objects=_OBJECTS, losses=LOSSES_OF_CLASSES)]
 
 
+def _loss_or_refusal(name: str, value: Any, accepted: Mapping[str, Loss]) -> Loss:
+    """The row of any loss; the error about anything else lists those that are accepted."""
+    known = isinstance(value, str) and value in LOSSES
+    return check_loss(name, value, LOSSES if known else accepted)
+
+
+_OF_NUMBERS = {key: row for key, row in LOSSES.items() if not row.margin}
+_MINIMISED = {key: row for key, row in LOSSES.items() if not row.trivial_minimum}
+
+
 def _check_loss_of_numbers(name: str, value: Any) -> Loss:
-    loss = check_loss(name, value)
+    loss = _loss_or_refusal(name, value, _OF_NUMBERS)
     if loss.margin:
-        accepted = sorted(key for key, row in LOSSES.items() if not row.margin)
         raise ValueError(
-            f"{name}={loss.name!r} is for targets of -1 and +1; a regressor takes one of {accepted}"
+            f"{name}={loss.name!r} is for targets of -1 and +1; a regressor takes one of "
+            f"{sorted(_OF_NUMBERS)}"
         )
     return loss
 
@@ -255,12 +265,11 @@ LossOfNumbers = Annotated[LossLike, Kind(_check_loss_of_numbers, objects=_OBJECT
 
 
 def _check_minimised(name: str, value: Any) -> Loss:
-    loss = check_loss(name, value)
+    loss = _loss_or_refusal(name, value, _MINIMISED)
     if loss.trivial_minimum:
-        accepted = sorted(key for key, row in LOSSES.items() if not row.trivial_minimum)
         raise ValueError(
-            f"{name} must be one of {accepted}, got {loss.name!r}, whose minimum is at zero "
-            f"weights for any penalty: {name}='hinge' is the loss with a margin"
+            f"{name} must be one of {sorted(_MINIMISED)}, got {loss.name!r}, whose minimum is at "
+            f"zero weights for any penalty: {name}='hinge' is the loss with a margin"
         )
     return loss
 

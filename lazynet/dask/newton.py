@@ -28,7 +28,7 @@ from lazynet.minimum.gram import (
 )
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
-from lazynet.minimum.objective import MeanLoss
+from lazynet.minimum.objective import Expansion, MeanLoss
 from lazynet.minimum.screening import LEAST_WEIGHT, Compact, compact, largest
 from lazynet.penalties import ElasticNet
 
@@ -82,10 +82,8 @@ class NewtonOnSums(NewtonSteps):
         mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
         at, u = Evaluated(*sums[0]), sums[1]
         objective, over = at.loss + self.penalty.value(weights), np.maximum(np.abs(u) - l1, 0.0)
-        # The sum of the conjugates at f a is convex in f, and 0 at f = 0.
-        f = l1 / (l1 + over.max(initial=0.0)) if over.any() else 1.0
-        expanded = at.conjugate + (1.0 - f) * (at.first + 0.5 * (1.0 - f) * at.second)
-        dual = -min(f * at.conjugate, expanded)
+        within = l1 / (l1 + over.max(initial=0.0)) if over.any() else 1.0
+        dual = -Expansion(at.conjugate, at.first, at.second).at(within)
         if l2:
             dual = max(dual, -at.conjugate - over @ over / (2.0 * l2))
         slope, sides = 0.0, (1.0, 1.0)

@@ -247,6 +247,10 @@ def test_the_rejection_rate_anneals(gamma, beta0, x, y):
     assert rejected_share(1.0, beta0, gamma) == pytest.approx(beta0, abs=1e-12)
     low, high = sorted((x, y))
     assert rejected_share(low, beta0, gamma) <= rejected_share(high, beta0, gamma) + 1e-12
+    stages = Stages(1, 1, beta0, gamma, 0.0)
+    for left in (low, high):
+        wanted = rejected_share(left, beta0, gamma)
+        assert stages.rejected_share(left) == pytest.approx(wanted, rel=1e-12, abs=1e-14)
 
 
 def test_without_rejection_the_paths_are_plain_sgd():

@@ -168,6 +168,24 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
 
 @pytest.mark.every_case
 @EVERY_CASE
+def test_an_engine_shares_no_array_with_the_state_that_it_takes(options, n_outputs):
+    """It goes on as the engine of the state does, and leaves the state as it was."""
+    chosen = plan_of(options)
+    trained, other = (new_engine(chosen, n_outputs) for _ in range(2))
+    examples = examples_of(chosen, n_outputs)
+    take(trained, chosen, examples, 0, N // 2)
+    state = {name: array.copy() for name, array in trained.state().items()}
+    before = {name: array.copy() for name, array in state.items()}
+    other.set_state(state)
+    for engine in (trained, other):
+        take(engine, chosen, examples, N // 2, N)
+    assert_same(read(trained), read(other))
+    for name, array in state.items():
+        np.testing.assert_array_equal(array, before[name], name)
+
+
+@pytest.mark.every_case
+@EVERY_CASE
 def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_outputs):
     """They are read back, and it goes on as a new engine does; rates from the data go on."""
     chosen = plan_of(options)
