@@ -20,6 +20,7 @@ from support.twins import Run, assert_matches_references
 from lazynet import FoBoS, FromArray, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
+from lazynet.engines.cells import zeros_on_cache_lines
 from lazynet.engines.clock import ClockEngine, DenseEngine, TablesEngine
 from lazynet.reference.affine import MAPS
 from lazynet.rules.storage import STORAGES
@@ -227,3 +228,11 @@ def test_negative_weights_are_no_start():
     free.coef_ = np.abs(free.set_params(rule__positive=False).coef_)
     free.set_params(rule__positive=True).partial_fit(X, y)
     assert free.coef_.min() >= 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_arrays_of_cells_start_at_a_cache_line(dtype):
+    for rows in range(1, 40):
+        array = zeros_on_cache_lines(rows, 3, dtype)
+        assert array.shape == (rows, 3) and not array.any()
+        assert array.ctypes.data % 64 == 0

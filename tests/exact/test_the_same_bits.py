@@ -186,6 +186,25 @@ def test_an_engine_shares_no_array_with_the_state_that_it_takes(options, n_outpu
 
 @pytest.mark.every_case
 @EVERY_CASE
+def test_later_steps_do_not_change_what_has_been_read(options, n_outputs):
+    """Weights and intercepts are copies."""
+    chosen = plan_of(options)
+    engine, examples = new_engine(chosen, n_outputs), examples_of(chosen, n_outputs)
+    take(engine, chosen, examples, 0, N // 2)
+    found = [
+        method(last=last)
+        for method in (engine.coefficients, engine.intercepts)
+        for last in (False, True)
+    ]
+    before = [array.copy() for array in found]
+    take(engine, chosen, examples, N // 2, N)
+    for array, as_read in zip(found, before, strict=True):
+        np.testing.assert_array_equal(array, as_read)
+    assert (found[0] != engine.coefficients()).any()
+
+
+@pytest.mark.every_case
+@EVERY_CASE
 def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_outputs):
     """They are read back, and it goes on as a new engine does; rates from the data go on."""
     chosen = plan_of(options)
