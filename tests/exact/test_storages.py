@@ -232,7 +232,8 @@ def test_negative_weights_are_no_start():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_arrays_of_cells_start_at_a_cache_line(dtype):
-    for rows in range(1, 40):
-        array = zeros_on_cache_lines(rows, 3, dtype)
-        assert array.shape == (rows, 3) and not array.any()
+    for n in range(1, 40):
+        array = zeros_on_cache_lines(n, 3, dtype)
+        assert array.shape == (n, 3)
+        assert not array.any()
         assert array.ctypes.data % 64 == 0
