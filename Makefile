@@ -45,7 +45,7 @@ test-all: $(VENV)/.dev
 
 # The tests that make test leaves out; a skipped test fails the run.  Threads are timed alone.
 test-rest: $(VENV)/.dev
-	$(PYTEST) -q -n auto --rest --deselect tests/safe/test_threads.py::test_two_models_train_in_two_threads_at_once
+	$(PYTEST) -q -n auto --rest --durations=15 --deselect tests/safe/test_threads.py::test_two_models_train_in_two_threads_at_once
 	$(PYTEST) -q -p no:xdist tests/safe/test_threads.py -k "two_threads"
 
 test-thorough: $(VENV)/.dev
