@@ -38,6 +38,8 @@ pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 SOON = 5.0
 # Nobody would wait for so many epochs of data that take a noticeable part of a second each.
 FOREVER = 10**9
+# The beginnings of the names of calls whose interrupts a short run tries, too.
+EVERY_TIME = "other", "units", "warm start, ftrl"
 
 
 class TellsWhenUnderWay:
@@ -255,9 +257,20 @@ def calls():
                 f"other parameters, {rule}, {n_classes}", model.set_params(**changed),
                 lambda model: model.partial_fit(7.0 * few[:1], [1]),
             )  # fmt: skip
-    for rule in ("fobos", "ftrl"):
-        again = LazyNetRegressor(rule=rule, warm_start=True, max_iter=2, tol=None, random_state=0)
-        yield f"warm start, {rule}", again.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
+    # Sums of gradients go on where the features have the same units.
+    for rule, standardize in (("fobos", "auto"), ("ftrl", "auto"), ("ftrl", False)):
+        options = dict(rule=rule, standardize=standardize, tol=None, random_state=0)
+        again = LazyNetRegressor(warm_start=True, max_iter=2, **options).fit(X, y)
+        yield (
+            f"warm start, {rule}, {standardize}", again,
+            lambda model: model.fit(X[3:9], y[3:9]),
+        )  # fmt: skip
+    for before, after in ((True, "auto"), ("auto", True)):
+        model = LazyNetClassifier(standardize=before, random_state=0).partial_fit(X, y, [0, 1])
+        yield (
+            f"units, {before}, {after}", model.set_params(standardize=after),
+            lambda model: model.partial_fit(7.0 * X[3:9], y[3:9]),
+        )  # fmt: skip
     stepper = Stepper(40, l1=0.1, l2=0.1, fit_intercept=True, rule=FoBoS(average=True))
     stepper.step([1, 5], [1.0, -1.0], 1.0)
     yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)
@@ -275,7 +288,7 @@ def outcomes(model, call, line, second=None):
 @pytest.mark.parametrize(
     ("model", "call"),
     [
-        pytest.param(*rest, id=name, marks=[pytest.mark.every_case] * name.startswith("other"))
+        pytest.param(*rest, id=name, marks=[pytest.mark.every_case] * name.startswith(EVERY_TIME))
         for name, *rest in calls()
     ],
 )
