@@ -16,6 +16,7 @@ from support.algorithms import VARIANTS, penalty_of
 from support.twins import Twins
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet.data import statistics
 from lazynet.data.arrays import checked_csr
 from lazynet.data.statistics import FeatureMoments
 from lazynet.engines.base import intercepts_of, stacked_coefficients
@@ -187,3 +188,20 @@ def twins_of(model, X, targets):
 def test_chunks_are_dense_steps_in_the_units_of_the_rows_so_far(variant, data):
     """For every way to keep weights."""
     assert_chunks_are_dense_steps(data.draw(models_and_chunks(variant)))
+
+
+def test_statistics_of_rows_do_not_depend_on_blocks(monkeypatch):
+    """They are those of NumPy, also where the means of the blocks differ."""
+    monkeypatch.setattr(statistics, "ROWS_OF_A_BLOCK", 7)
+    rng = np.random.default_rng(0)
+    norms, weights = rng.random(24) * np.arange(24), rng.random(24) + np.arange(24)
+    targets = np.column_stack([np.linspace(-1.0, 4.0, 24) ** 2 - 3.0, rng.standard_normal(24)])
+    found = statistics.RowStatistics(extra=0.5)
+    found.add(norms, targets, weights)
+    assert found.n_rows == 24
+    np.testing.assert_allclose(found.spreads, targets.std(axis=0), rtol=1e-12)
+    assert found.mean_squared_norm == pytest.approx(norms.mean(), rel=1e-12)
+    assert found.mean_importance == pytest.approx(weights.mean(), rel=1e-12)
+    assert found.positive == pytest.approx(weights[targets[:, 0] > 0.0].sum(), rel=1e-12)
+    assert found.largest == norms.max() + 0.5
+    assert found.largest_weighted == pytest.approx(((norms + 0.5) * weights).max(), rel=1e-12)
