@@ -38,8 +38,8 @@ pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 SOON = 5.0
 # Nobody would wait for so many epochs of data that take a noticeable part of a second each.
 FOREVER = 10**9
-# The beginnings of the names of calls whose interrupts a short run tries, too.
-EVERY_TIME = "other", "units", "warm start, ftrl"
+# A short run tries all calls whose names begin with one of these words.
+IN_SHORT_RUNS = "other", "units", "warm start, ftrl"
 
 
 class TellsWhenUnderWay:
@@ -288,7 +288,9 @@ def outcomes(model, call, line, second=None):
 @pytest.mark.parametrize(
     ("model", "call"),
     [
-        pytest.param(*rest, id=name, marks=[pytest.mark.every_case] * name.startswith(EVERY_TIME))
+        pytest.param(
+            *rest, id=name, marks=[pytest.mark.every_case] * name.startswith(IN_SHORT_RUNS)
+        )
         for name, *rest in calls()
     ],
 )
