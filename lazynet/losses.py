@@ -241,7 +241,7 @@ LossOfClasses = Annotated[LossLike, Kind(check_loss, objects=_OBJECTS, losses=LO
 
 
 def _loss_or_refusal(name: str, value: Any, accepted: Mapping[str, Loss]) -> Loss:
-    """The row of any loss; the error about anything else lists those that are accepted."""
+    """The row of any loss; another value is refused with a list of the ``accepted`` losses."""
     known = isinstance(value, str) and value in LOSSES
     return check_loss(name, value, LOSSES if known else accepted)
 

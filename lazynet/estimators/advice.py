@@ -14,9 +14,9 @@ _PENALTY = "l1=alpha * l1_ratio, l2=alpha * (1 - l1_ratio)"
 _WRITE = {
     "alpha": f"{_PENALTY} for scikit-learn's alpha and l1_ratio",
     "l1_ratio": f"{_PENALTY} for scikit-learn's alpha and l1_ratio",
-    "penalty": "l1=..., l2=0.0 for 'l1', l1=0.0, l2=... for 'l2', both for 'elasticnet', "
-    "l1=0.0, l2=0.0 for None",
-    "C": "l1=0.0, l2=1 / (C * n_samples) for penalty='l2', l1=1 / (C * n_samples), l2=0.0 for "
+    "penalty": "l1=..., l2=0.0 for 'l1'; l1=0.0, l2=... for 'l2'; l1=..., l2=... for "
+    "'elasticnet'; l1=0.0, l2=0.0 for None",
+    "C": "l1=0.0, l2=1 / (C * n_samples) for penalty='l2'; l1=1 / (C * n_samples), l2=0.0 for "
     "penalty='l1'",
     "n_epochs": "max_iter=...",
     "n_iter": "max_iter=...",

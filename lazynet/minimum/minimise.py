@@ -353,7 +353,8 @@ def follow(
 ) -> Iterator[Minimum]:
     """The minimum at every l1 and l2, each started from the one before it.
 
-    ``options`` are those of ``Minimiser.to``.  The minimiser must be new.
+    The first starts where the last search of the minimiser ended.  ``options`` are those of
+    ``Minimiser.to``.
     """
     for l1, l2 in points:
         if l1 >= minimiser.largest_l1:

@@ -142,7 +142,7 @@ class Search:
         """The next iterate."""
         cold = not last.weights.any()
         if self.name == "gram" and not len(last.correlations):
-            # The duals of a model seemed to prove the gap, and rounding was larger.
+            # The last step had only the duals of its model, and rounding refused their gap.
             last = proved(self.compact.mean, self.penalty, last)
         if self.name == "gram" and not (cold and not self.pays(self._likely(last))):
             start = last

@@ -7,6 +7,7 @@ the package, parameters in their constructors, dataclasses by their fields.
 
 import dataclasses
 import inspect
+import re
 import types
 import typing
 import warnings
@@ -34,6 +35,7 @@ from lazynet import (
     SAGA,
     AdaGrad,
     Balanced,
+    DualNetClassifier,
     FoBoS,
     FromStep,
     LazyNetClassifier,
@@ -47,6 +49,7 @@ from lazynet import (
 from lazynet.averages import checked_counts
 from lazynet.data.arrays import check_sample_weight
 from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.losses import LOSSES
 from lazynet.parameters import (
     LARGEST_INTEGER,
     SettledFields,
@@ -435,6 +438,28 @@ def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
             continue
         for wrong in (other, other()):
             refused_by_name(kind, name, "", wrong, data=data)
+
+
+def test_an_unknown_loss_is_refused_with_the_losses_of_the_estimator():
+    X, y = make_data(20)
+    for kind, others in (
+        (DualNetClassifier, {"perceptron"}),
+        (LazyNetRegressor, {name for name, loss in LOSSES.items() if loss.margin}),
+    ):
+        with pytest.raises(ValueError, match=r"^loss must be one of \[.*\], got 'log'") as refused:
+            kind(loss="log").fit(X, y)
+        listed = set(re.findall(r"'(\w+)'", str(refused.value))) - {"log"}
+        assert listed == LOSSES.keys() - others
+
+
+@pytest.mark.parametrize("name", ["C", "penalty"])
+def test_advice_about_a_penalty_names_both_strengths(name):
+    """A strength that is not given is automatic."""
+    with pytest.raises(TypeError, match=f"has no parameter {name}: write ") as refused:
+        DualNetClassifier(**{name: 1.0})
+    ways = str(refused.value).partition(": write ")[2].split("; ")
+    assert len(ways) >= 2
+    assert all("l1=" in way and "l2=" in way for way in ways)
 
 
 # --- garbage -------------------------------------------------------------------------------
