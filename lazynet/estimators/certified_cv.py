@@ -29,13 +29,10 @@ from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
-from lazynet.penalties import check_penalties
+from lazynet.penalties import SMALLEST, check_penalties
 from lazynet.training.folds import Fold, results_of, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import Standardize, new_seeds
-
-#: The last l1 as a share of the first, if ``l1s`` is a number.
-LAST_L1 = 1e-2
 
 
 def _check_scoring(name: str, value: Any) -> Callable[..., float]:
@@ -72,7 +69,7 @@ class _DualNetCV(LinearModelCV):
     ) -> list[Warning]:
         """Follow a path of minima in every fold, and down to the chosen point with all rows."""
         n_folds, n_outputs = len(folds), rows.targets.n_outputs
-        check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
+        check_penalties(*np.transpose(grid_of(p, 1.0, SMALLEST)))
         # A path goes down the l1s for every l2, or down the l2s if there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
@@ -93,7 +90,7 @@ class _DualNetCV(LinearModelCV):
             # point belong to the same penalty.  If no feature lowers the loss, every weight is 0 at
             # any l1.
             largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
-            settings = grid_of(p, largest, LAST_L1)
+            settings = grid_of(p, largest, SMALLEST)
             length = len(settings) // n_paths
 
             def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
@@ -224,7 +221,7 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
         As in :class:`DualNetClassifier`, with the sizes of all rows in every fold.
     l1s : int or array, default=50
         The l1 to try.  A number n: n values in equal ratios, from the least l1 at which every
-        weight is 0 down to a hundredth of it.
+        weight is 0 down to a thousandth of it.
     l2s : float or array, default=0.0
         The l2 to try, with every l1.  ``l1s=[0.0], l2s=[...]`` chooses a ridge penalty.
     cv : int, splitter, iterable or None, default=5
@@ -265,9 +262,9 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     >>> generator = np.random.default_rng(0)
     >>> X = generator.standard_normal((500, 20))
     >>> y = X[:, 0] + X[:, 1] + generator.standard_normal(500) > 0.1
-    >>> model = DualNetClassifierCV(l1s=20, one_standard_error=True, random_state=0).fit(X, y)
+    >>> model = DualNetClassifierCV(l1s=30, one_standard_error=True, random_state=0).fit(X, y)
     >>> np.flatnonzero(model.coef_[0]), model.cv_results_["mean_loss"].shape
-    (array([0, 1]), (20,))
+    (array([0, 1]), (30,))
     >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
     True
     """

@@ -31,7 +31,7 @@ from lazynet.estimators.linear_classifier import LinearClassifier
 from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Problem, follow, why_late
 from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle
-from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
+from lazynet.penalties import SMALLEST, check_l1s, check_strengths, penalties_of_path
 from lazynet.training.settings import Seed, Standardize, new_seeds
 
 #: The number of points without convergence that a warning names; it counts the others.
@@ -45,13 +45,13 @@ class NetPath:
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     >>> path = net_path(X, [2.0, 1.0, 3.0, 0.0], loss="squared_error", l1s=3)
     >>> print(path)
-    3 points, l1 from 0.5 to 0.005: 0 to 2 nonzeros, every gap within tol
+    3 points, l1 from 0.5 to 0.0005: 0 to 2 nonzeros, every gap within tol
     >>> path.nonzeros, path.coefs.toarray().round(1)
     (array([0, 2, 2]), array([[0. , 0. ],
-           [1.8, 0.8],
+           [1.9, 0.9],
            [2. , 1. ]]))
     >>> path.decision_function([[1.0, 1.0]]).round(1)  # a column for every point
-    array([[1.5, 2.8, 3. ]])
+    array([[1.5, 2.9, 3. ]])
     >>> len(path)
     3
     """
@@ -112,7 +112,7 @@ def net_path(
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50,
     l2s: Annotated[ArrayLike, Kind(check_strengths)] | None = None,
     l1_ratio: Annotated[float, Number(least=0, most=1)] = 1.0,
-    smallest: Annotated[float, Number(least=1e-12, most=1)] = 1e-2,
+    smallest: Annotated[float, Number(least=1e-12, most=1)] = SMALLEST,
     tol: Positive = 1e-4,
     max_iter: PositiveInt = 1000,
     standardize: Standardize = False,
@@ -145,7 +145,7 @@ def net_path(
     l1_ratio : float, default=1.0
         From 0 (excluded) to 1: ``l2 = l1 * (1 - l1_ratio) / l1_ratio``.  With the alpha of other
         libraries, ``l1 = alpha * l1_ratio`` and ``l2 = alpha * (1 - l1_ratio)``.
-    smallest : float, default=1e-2
+    smallest : float, default=1e-3
         The last l1 as a share of the first, if ``l1s`` is a number.
     tol : float, default=1e-4
         The largest gap, as a share of the objective at zero weights.

@@ -291,12 +291,14 @@ def _longer(name: str, tried: NDArray[np.float64], downwards: bool) -> str:
 
     >>> _longer("l1s", np.array([0.1, 1.0]), True)
     'l1s=np.geomspace(1, 0.001, 4)'
-    >>> _longer("l1s", np.array([0.0, 0.1, 0.2]), False)
-    'l1s=np.geomspace(20, 0.1, 4)'
+    >>> _longer("l2s", np.array([0.0, 0.1, 0.2]), False)
+    'l2s=[*np.geomspace(20, 0.1, 4), 0]'
     """
-    tried = tried[tried > 0.0]
-    ends = (tried[-1], tried[0] / _BEYOND) if downwards else (tried[-1] * _BEYOND, tried[0])
-    return f"{name}=np.geomspace({ends[0]:.3g}, {ends[1]:.3g}, {2 * len(tried)})"
+    positive = tried[tried > 0.0]
+    first = positive[-1] if downwards else positive[-1] * _BEYOND
+    last = positive[0] / _BEYOND if downwards else positive[0]
+    values = f"np.geomspace({first:.3g}, {last:.3g}, {2 * len(positive)})"
+    return f"{name}={values if len(positive) == len(tried) else f'[*{values}, 0]'}"
 
 
 def warnings_of_ends(
