@@ -9,23 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from lazynet.parameters import Kind, NonNegative, ParameterObject, check_choice, refuse_class
-
-#: The constants that are checked, and what they must be.
-_CONSTANTS = {
-    "curvature": "a positive number, the bound of the second derivative; None if the slope jumps",
-    "kinks": "pairs (c, k), jumps of the slope at c + k epsilon, if curvature is None; else empty",
-    "steepest": "a pair (c, k), the bound c + k * epsilon of the slope; c may be infinite with a "
-    "curvature",
-    "alphas": "two positive numbers, alpha of FTRL and of AdaGrad without and with initial",
-    "gamma": "a positive number, gamma of RDA",
-    "probability": "'logistic', 'clipped' or None",
-}
-#: The value of a constant that the row of a loss lacks.
-_LACKING: Any = object()
 
 
 @dataclass(frozen=True)
@@ -57,36 +44,17 @@ class Loss:
     margin: bool
     formula: str
     source: str
-    curvature: float | None = _LACKING
-    steepest: tuple[float, float] = _LACKING
-    alphas: tuple[float, float] = _LACKING
-    gamma: float = _LACKING
+    _: KW_ONLY
+    curvature: float | None
+    steepest: tuple[float, float]
+    alphas: tuple[float, float]
+    gamma: float
     kinks: tuple[tuple[float, float], ...] = ()
     probability: str | None = None
     uses_epsilon: bool = False
     trivial_minimum: bool = False
     #: the width of the losses with ``uses_epsilon``; the other losses ignore it
     epsilon: float = 0.1
-
-    def __post_init__(self) -> None:
-        """Refuse a row that lacks a constant, or whose constants contradict each other."""
-        for name, needs in _CONSTANTS.items():
-            if getattr(self, name) is _LACKING:
-                raise ValueError(f"the loss {self.name!r} lacks {name}, which must be {needs}")
-        (constant, factor), jumps = self.steepest, self.curvature is None
-        bounds = constant >= 0.0 and 0.0 <= factor < math.inf and constant + factor > 0.0
-        sound = {
-            "curvature": self.curvature is None or 0.0 < self.curvature < math.inf,
-            "kinks": bool(self.kinks) == jumps,
-            "steepest": bounds and not (constant == math.inf and jumps),
-            "alphas": len(self.alphas) == 2 and all(0.0 < each < math.inf for each in self.alphas),
-            "gamma": 0.0 < self.gamma < math.inf,
-            "probability": self.probability in (None, "logistic", "clipped"),
-        }
-        for name, needs in _CONSTANTS.items():
-            if not sound[name]:
-                value = getattr(self, name)
-                raise ValueError(f"{name} of the loss {self.name!r} must be {needs}, got {value!r}")
 
     @property
     def largest_slope(self) -> float:
