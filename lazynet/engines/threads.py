@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
@@ -13,17 +12,6 @@ Result = TypeVar("Result")
 
 class Interrupted(Exception):
     """Raised in a task that has to stop because another task has failed."""
-
-
-def threads_for(n_threads: int, n_tasks: int) -> contextlib.AbstractContextManager[Workers | None]:
-    """Threads for some tasks, as a context; None if the thread of the caller suffices.
-
-    >>> with threads_for(4, n_tasks=1) as workers:
-    ...     workers is None
-    True
-    """
-    n_threads = min(n_threads, n_tasks)
-    return Workers(n_threads) if n_threads > 1 else contextlib.nullcontext()
 
 
 class Workers:

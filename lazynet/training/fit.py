@@ -21,7 +21,7 @@ from lazynet.engines.base import (
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
-from lazynet.engines.threads import threads_for
+from lazynet.engines.threads import Workers
 from lazynet.engines.undo import UndoLog
 from lazynet.parameters import as_array, check_n_steps
 from lazynet.schedules import checked_rates
@@ -94,7 +94,7 @@ def train(
     if settings.verbose:
         print(choices)
         print(_PROGRESSIVE)
-    with threads_for(settings.n_threads, len(engines)) as workers:
+    with Workers(min(settings.n_threads, len(engines))) as workers:
         training = Training(
             settings, plan, engines, rows, workers, generator, units, callback, checkpoint
         )
@@ -154,7 +154,7 @@ def train_once(
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     learners = new_learners(engines, rows.X, rows.targets, plan)
-    with threads_for(settings.n_threads, len(engines)) as workers:
+    with Workers(min(settings.n_threads, len(engines))) as workers:
         if undo is not None:
             undo.before(engines, rows.touched, workers)
         for engine in engines:
