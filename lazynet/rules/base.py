@@ -163,17 +163,6 @@ dataset and visits it again; use fit
         """
         raise NotImplementedError
 
-    def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
-        """The shrink of all weights in every step from ``first`` on.
-
-        A rule with its own kind of cells shrinks the weights separately: a = 1 and b = 0.
-
-        >>> from lazynet import RDA
-        >>> RDA().shrinks(np.array([0.5]), ElasticNet(l1=0.1), 0)
-        Shrink(keep=array([1.]), decay=array([0.]), pull=array([0.]))
-        """
-        return Shrink(np.ones(len(rates)), np.zeros(len(rates)), np.zeros(len(rates)))
-
     def largest_rate(self, penalty: ElasticNet) -> float:
         """The upper bound of the rates, excluded.
 
@@ -215,18 +204,11 @@ class Affine(Rule):
         raise NotImplementedError
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
-        """The common shrink of every step from ``first`` on; refuses rates that are too large."""
-        self.check_rates(rates, penalty, first)
-        return self.unchecked_shrinks(rates, penalty, first)
-
-    def unchecked_shrinks(
-        self, rates: NDArray[np.float64], penalty: ElasticNet, first: int
-    ) -> Shrink:
-        """The common shrink of every step from ``first`` on, at any rates.
+        """The common shrink of every step from ``first`` on; ``check_rates`` checks the rates.
 
         >>> from lazynet import TruncatedGradient
         >>> rule = TruncatedGradient(period=2)
-        >>> rule.unchecked_shrinks(np.array([0.5, 0.25]), ElasticNet(l1=2.0), first=0).pull
+        >>> rule.shrinks(np.array([0.5, 0.25]), ElasticNet(l1=2.0), first=0).pull
         array([0., 1.])
         """
         shrink = self.shrink(rates, penalty.l1, penalty.l2)
@@ -237,7 +219,6 @@ class Affine(Rule):
         return shrink._replace(pull=np.where(due, self.period * shrink.pull, 0.0))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
-        """The upper bound of the rates, excluded."""
         limits = [LARGEST_SHRINK]
         if penalty.l2:
             limits.append(self.decay_below / penalty.l2)

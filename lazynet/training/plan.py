@@ -230,6 +230,9 @@ class Plan:
         )
         end = min(start + 1, stop) if same_steps else stop
         rates = checked_rates(self.schedule, start, end)
+        if not isinstance(rule, Affine):  # the kernel shrinks
+            return rates, *_repeated(n_steps, 1.0, 0.0, 0.0)
+        rule.check_rates(rates, self.penalty, start)
         shrink = rule.shrinks(rates, self.penalty, start)
         scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull
         if same_steps and n_steps > 1:

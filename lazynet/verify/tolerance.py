@@ -131,7 +131,7 @@ class ErrorBudget(Budget):
     ) -> None:
         """Account for one step on a row, after which the weights are ``weights``."""
         w = np.asarray(weights, dtype=float)
-        shrink = self.rule.unchecked_shrinks(np.array([eta], dtype=float), self.penalty, self.t)
+        shrink = self.rule.shrinks(np.array([eta], dtype=float), self.penalty, self.t)
         self.t += 1
         self.cushion = min(
             float(shrink.keep[0]) * self.cushion + float(shrink.pull[0]), self.largest_cushion
