@@ -47,7 +47,7 @@ class ElasticNet(SettledFields):
 
 
 def check_strengths(name: str, value: Any) -> NDArray[np.float64]:
-    """One strength of a penalty, or several, as an array."""
+    """One strength of a penalty, or several, as an array of one dimension."""
     strengths = check_array(name, "must hold real numbers", value)
     if strengths.ndim > 1 or strengths.size == 0:
         raise ValueError(
@@ -56,7 +56,7 @@ def check_strengths(name: str, value: Any) -> NDArray[np.float64]:
         )
     if not (np.isfinite(strengths) & (strengths >= 0)).all():
         raise ValueError(f"{name} must be finite and not negative, got {shown(value)}")
-    return np.array(strengths)
+    return np.atleast_1d(strengths.copy())
 
 
 def check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
@@ -64,7 +64,7 @@ def check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
     try:
         return check_integer(name, value, 2, 2**20)
     except TypeError:
-        return np.atleast_1d(check_strengths(name, value))
+        return check_strengths(name, value)
     except ValueError as error:
         raise ValueError(
             f"{error}; an integer is a count: write [1.0] for the strength 1"
@@ -106,7 +106,7 @@ def penalties_of_path(
 
     >>> penalties_of_path(2.0, 4, l1_ratio=0.5)[0]
     array([2.   , 0.2  , 0.02 , 0.002])
-    >>> penalties_of_path(2.0, np.array([0.1, 0.3]), np.array(1.0))
+    >>> penalties_of_path(2.0, np.array([0.1, 0.3]), np.array([1.0]))
     (array([0.3, 0.1]), array([1., 1.]))
     """
     if l2s is None and l1_ratio == 0:
@@ -120,7 +120,7 @@ def penalties_of_path(
             f"l1_ratio={l1_ratio:g} and l2s both say what l2 is: leave one of them out"
         )
     first = falling(l1s, largest_l1, smallest)
-    second = first * ((1 - l1_ratio) / l1_ratio) if l2s is None else np.atleast_1d(l2s)
+    second = first * ((1 - l1_ratio) / l1_ratio) if l2s is None else l2s
     if len(first) != len(second) and min(len(first), len(second)) > 1:
         raise ValueError(
             f"l2s must be one number or as many as l1s, got {len(second)} and {len(first)} l1s"

@@ -49,17 +49,13 @@ from lazynet.training.settings import (
 LARGEST_L1, LAST_L1 = 1e4, 1e-5
 
 
-def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
-    return np.atleast_1d(check_strengths(name, value))
-
-
 @dataclass(repr=False, eq=False)
 class LinearModelCV(LinearModel):
     """Chooses l1 and l2 by cross-validation."""
 
     _: KW_ONLY
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50
-    l2s: Annotated[ArrayLike, Kind(_check_l2s)] = 0.0
+    l2s: Annotated[ArrayLike, Kind(check_strengths)] = 0.0
     cv: Folds | None = 5
     one_standard_error: Flag = False
     fit_intercept: Flag = True
@@ -209,32 +205,21 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
         of :class:`LazyNetClassifier` down to a tenth of this l1.
     l2s : float or array, default=0.0
         The l2 to try.
-    cv : int, splitter, iterable or None, default=5
-        The folds: a number of them (by classes in equal shares, without shuffling), a splitter of
-        scikit-learn, or pairs of rows to learn from, each once, and rows to hold out.  None is 5.
-    one_standard_error : bool, default=False
-        Take the sparsest setting within one standard error of the best.
+    cv, one_standard_error, class_weight
+        As in :class:`DualNetClassifierCV`; a fold names each of the rows to learn from once.
     max_iter : int or None, default=None
         The number of epochs in the folds, and the largest number in the last fit; None: 6.
     tol : float or None, default=1e-3
         When the last fit stops, as in :class:`LazyNetClassifier`.
-    class_weight : dict, "balanced" or None, default=None
-        A factor of the loss of a row, by its class; also in the loss of held-out rows.
     n_jobs : int or None, default=None
         Threads that share folds and classes; -1 is one per processor.  They change no bit.
 
     Attributes
     ----------
-    coef_, intercept_, classes_
-        As in :class:`LazyNetClassifier`.
-    l1_, l2_, best_index_ : float, float, int
-        The chosen setting, and its place in ``cv_results_``.
-    n_iter_, eta0_, units_, auto_
+    coef_, intercept_, classes_, n_iter_, eta0_, units_, auto_
         Of the last fit, as in :class:`LazyNetClassifier`.
-    cv_results_ : dict of arrays
-        An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
-        loss of the held-out rows of a fold; "mean_loss" and "standard_error", over the folds;
-        "nonzeros", the mean of the folds.
+    l1_, l2_, best_index_, cv_results_
+        As in :class:`DualNetClassifierCV`.
 
     Examples
     --------

@@ -6,7 +6,7 @@ Every storage gives the same weights up to rounding.  They differ in memory and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from lazynet.parameters import Flag, Integer, Kind, ParameterObject, named_or_given
 
@@ -64,15 +64,8 @@ class Dense(Storage):
 #: Every storage by name.
 STORAGES: dict[str, type[Storage]] = {kind.name: kind for kind in (Clock, Tables, Dense)}
 
-
-def check_storage(name: str, value: Any) -> Storage:
-    """The storage that ``value`` names or is.
-
-    >>> check_storage("storage", "tables")
-    Tables()
-    """
-    return named_or_given(name, value, Storage, STORAGES)
-
-
 #: The type of the parameter ``storage``.
-StorageLike = Annotated[str | Storage, Kind(check_storage, objects=tuple(STORAGES.values()))]
+StorageLike = Annotated[
+    str | Storage,
+    Kind(named_or_given, objects=tuple(STORAGES.values()), base=Storage, by_name=STORAGES),
+]
