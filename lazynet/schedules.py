@@ -73,7 +73,6 @@ class Formula(OfSteps, ParameterObject):
         return replace(self, **{name: self._of_model(eta0, l2)}).settled()
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """The rates of the steps from ``start`` to ``stop``."""
         settled = self.settled()
         scale = getattr(settled, self._from_model)
         if scale is None:
@@ -249,7 +248,6 @@ class FromArray(OfSteps):
         object.__setattr__(self, "_array", array)
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """The rates of the steps from ``start`` to ``stop``."""
         if stop > len(self._array):
             raise ValueError(
                 f"schedule has {len(self._array)} rates, but step {max(start, len(self._array))} "
@@ -269,7 +267,6 @@ class FromCallable(OfSteps):
     function: Callable[[int], float]
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """The rates of the steps from ``start`` to ``stop``."""
         values = _as_rates([self.function(t) for t in range(start, stop)])
         if values.ndim != 1:
             raise TypeError("schedule must give one number per step")

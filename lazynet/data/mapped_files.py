@@ -223,12 +223,10 @@ class RowsFile(Source):
 
     @property
     def n_features(self) -> int:
-        """The number of columns of X."""
         return self.facts().n_features
 
     @property
     def n_labels(self) -> int | None:
-        """The number of columns of y for several labels a row."""
         return self.facts().n_labels
 
     def identity(self) -> dict[str, Any]:

@@ -163,12 +163,10 @@ class Derived(Source):
 
     @property
     def n_features(self) -> int:
-        """The number of columns of X."""
         return self.source.n_features
 
     @property
     def n_labels(self) -> int | None:
-        """The number of columns of y for several labels a row."""
         return self.source.n_labels
 
     def _find_facts(self) -> Facts:

@@ -150,15 +150,12 @@ class SvmlightFile(LinesFile):
 
     @property
     def _counts(self) -> tuple[bool, bool]:
-        """Whether the rows give the number of columns of X, and of y."""
         return self._n_features is None, super()._counts[1]
 
     def _found_base(self) -> int | None:
-        """The first column that the rows give; None if it is given, or if no row has a column."""
         return self._base if self.zero_based == "auto" and self.facts().n_values else None
 
     def _settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
-        """The same rows with these columns, where the rows would give them."""
         source = super()._settled(base, n_features, n_labels)
         source._n_features = n_features
         if self.zero_based == "auto":

@@ -22,12 +22,6 @@ _NOTICEABLE = 0.01
 class AdaGradEngine(LaggingWeights):
     """A cell is {w, s, c, psi}: the weight, the root of its squared gradients, its decay c in a
     shrink, and the steps taken when it was stored.
-
-    >>> from lazynet.penalties import ElasticNet
-    >>> from lazynet.rules.adagrad import AdaGrad
-    >>> engine = AdaGradEngine(2, constants=AdaGrad().constants(ElasticNet(l1=0.1)))
-    >>> engine.coefficients()
-    array([[0., 0.]])
     """
 
     name = kind = "adagrad"

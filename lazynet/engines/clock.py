@@ -28,10 +28,6 @@ class ClockEngine(CellEngine):
 
     The fields begin with the scalars of the clock.  ``memory`` is the state of rates that are
     computed from the rows.
-
-    >>> engine = ClockEngine(2)
-    >>> engine.coefficients()
-    array([[0., 0.]])
     """
 
     name = kind = "clock"
@@ -136,10 +132,6 @@ class TablesEngine(CellEngine):
     """Lipton & Elkan's own form, corrected: a number psi per weight, P and B per step.
 
     ``memory`` holds P and B of every step.
-
-    >>> engine = TablesEngine(2, budget=4)
-    >>> engine.coefficients()
-    array([[0., 0.]])
     """
 
     name = kind = "tables"

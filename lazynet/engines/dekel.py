@@ -26,15 +26,6 @@ class DekelEngine:
     """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t); a step costs its nonzeros.
 
     ``mean`` is subtracted from the rows; None: the rows are not centered.
-
-    >>> from lazynet.kernels.examples import Examples
-    >>> from lazynet.losses import get_loss
-    >>> engine = DekelEngine(1, get_loss("hinge"), l2=1.0)
-    >>> row = Examples(np.array([2.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
-    ...                np.ones(1))
-    >>> engine.take(row, np.zeros(2, dtype=np.int64))
-    >>> engine.last(), engine.average()
-    ((array([1.]), 0.5), (array([1.5]), 0.75))
     """
 
     def __init__(

@@ -44,21 +44,13 @@ Gravity = Annotated[str, Choice(accepted=("universal", "informative"))]
 
 @dataclass(frozen=True)
 class Stages(SettledFields):
-    """The lengths of bursts, their truncation, and the purges; with the paper's symbols."""
+    """The parameters of ``StabilisedSGDClassifier`` about bursts, their truncation, and purges."""
 
-    #: steps of a burst in the first stage; later ones grow as features are purged (K0)
     burst_size: BurstSize
-    #: bursts of each path in a stage (n_K)
     bursts_per_stage: PositiveInt
-    #: share of the ratios |w| / k that a truncation rejects while all features are left (beta0)
     rejection_rate: RejectionRate
-    #: how the rejected share falls as features are purged (gamma): at 0 in proportion to the
-    #: features left, below 0 later, above 0 sooner
     annealing: Annealing
-    #: share of the bursts visiting it that a feature must survive (pi0)
     stability: Stability
-    #: "universal", the same for all weights (Algorithm 1), or "informative", by the number of
-    #: times that a weight was informed (Algorithm 2)
     gravity: Gravity = "universal"
 
     def rejected_share(self, left: float) -> float:
@@ -215,21 +207,6 @@ class StabilisedEngine:
     """One output: its paths, and the features that were never purged.
 
     ``occurs`` says which features have a value other than 0 in a row.
-
-    >>> from lazynet.data.arrays import as_examples
-    >>> from lazynet.losses import get_loss
-    >>> from lazynet.schedules import InverseSqrt
-    >>> from scipy import sparse
-    >>> X, y = sparse.csr_matrix([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0])
-    >>> stages = Stages(4, 2, 0.0, 0.0, 0.5, "informative")
-    >>> generators = [np.random.default_rng(seed) for seed in range(2)]
-    >>> engine = StabilisedEngine(
-    ...     as_examples(X, y), get_loss("hinge"), stages, InverseSqrt(1.0), generators,
-    ...     X.getnnz(axis=0) > 0)
-    >>> with Workers(1) as workers:
-    ...     stage = engine.take_stage(workers)
-    >>> engine.weights().round(3), stage["n_stable"]
-    (array([1.707, 0.   ]), 1)
     """
 
     def __init__(

@@ -81,9 +81,12 @@ def test_public_names_have_an_example(name):
 
 @pytest.mark.parametrize("name", MEMBERS)
 def test_public_members_are_documented_and_shown(name):
-    """An example of the class, of a member, or of a base with the member uses it."""
+    """An example of the class, of a member, or of a base with the member uses it.
+
+    A method without a docstring has the docstring of the base.
+    """
     kind, key = MEMBERS[name]
-    assert inspect.getattr_static(kind, key).__doc__
+    assert inspect.getdoc(inspect.getattr_static(kind, key))
     bases = [base for base in kind.__mro__ if key in vars(base)]
     inherited = [vars(base)[key] for base in bases]
     shown = examples(kind, *bases, *inherited, *(member for _, member in members(kind)))
