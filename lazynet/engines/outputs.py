@@ -70,7 +70,8 @@ class OutputsEngine(Engine):
         self.n_features, self.n_outputs, self.dtype = n_features, n_outputs, np.dtype(dtype)
         if self.dtype == np.float32:
             self.smallest_scale = _SMALLEST_NARROW_SCALE
-        self.width = width_of(n_outputs, self.dtype)
+        line = many_outputs.LINE_BYTES // self.dtype.itemsize
+        self.width = -(-n_outputs // line) * line
         columns = self.width * many_outputs.numbers(self.kind)
         self.cells = in_large_pages(n_features, columns, self.dtype)
         if "stamps" in self._per_feature:
@@ -173,12 +174,6 @@ def _rows_of(by_feature: Floats) -> sparse.csr_matrix:
     starts = np.searchsorted(places, n * np.arange(n_outputs + 1))
     columns = (places % n).astype(np.int32)
     return sparse.csr_matrix((weights[places], columns, starts), shape=(n_outputs, n))
-
-
-def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
-    """The number of outputs, rounded up to whole cache lines."""
-    line = many_outputs.LINE_BYTES // dtype.itemsize
-    return -(-n_outputs // line) * line
 
 
 def in_large_pages(rows: int, columns: int, dtype: Any) -> NDArray[Any]:

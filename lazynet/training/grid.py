@@ -121,15 +121,11 @@ class GridTraining:
         """Train all settings for the epochs of their plan, with its rates."""
         n_rows = self._learned.shape[1]
         for epoch in range(self.plans[0].max_iter):
-            self._set_rates(epoch)
+            plans = [plan.in_epoch(epoch) for plan in self.plans]
+            self.task = plans[0].task(self.matrices[0].engine)
+            for matrix in self.matrices:
+                matrix.engine.set_constants([plan.constants for plan in plans])
             self.epoch(generator.permutation(n_rows).astype(np.int64, copy=False), workers)
-
-    def _set_rates(self, epoch: int) -> None:
-        """Set the rates of an epoch."""
-        plans = [plan.in_epoch(epoch) for plan in self.plans]
-        self.task = plans[0].task(self.matrices[0].engine)
-        for matrix in self.matrices:
-            matrix.engine.set_constants([plan.constants for plan in plans])
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> None:
         """Visit the rows once, in ``order``; raises an error if a setting overflows."""

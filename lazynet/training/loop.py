@@ -217,7 +217,9 @@ class Training:
             return
         if loss < self.best_loss:
             self.best_epoch, self.best_t = epoch, self.t
-        self.n_idle = idle_epochs(self.n_idle, loss, self.best_loss, settings.tol)
+        tol, best = settings.tol, self.best_loss
+        lowered = tol is None or math.isinf(best) or loss < best * (1.0 - tol)
+        self.n_idle = 0 if lowered else self.n_idle + 1
         self.best_loss = min(self.best_loss, loss)
         if asked or self.n_idle >= settings.n_iter_no_change:
             self.ended_early = True
@@ -292,19 +294,6 @@ class EpochRecord(TypedDict):
     seconds: float
     #: with early stopping
     validation_loss: NotRequired[float]
-
-
-def idle_epochs(n_before: int, loss: float, best: float, tol: float | None) -> int:
-    """The number of epochs in a row that did not lower the least loss by the share ``tol``.
-
-    ``loss`` is the loss of the last epoch, ``best`` the least loss before it, and ``n_before`` the
-    number of such epochs before it.
-
-    >>> [idle_epochs(1, loss, 1.0, 0.1) for loss in (0.95, 0.85)]
-    [2, 0]
-    """
-    lowered = tol is None or math.isinf(best) or loss < best * (1.0 - tol)
-    return 0 if lowered else n_before + 1
 
 
 def warnings_of_falls(
