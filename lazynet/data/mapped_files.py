@@ -31,7 +31,6 @@ from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked
 from lazynet.data.files import (
     NO_DOCUMENT,
     changed,
-    check_path,
     regular_file,
     remove_leftovers,
     replaced,
@@ -141,8 +140,7 @@ def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
             "source must read files, so that a cache can be compared with them: pipes, iterators "
             "and shuffled rows cannot be cached (write Shuffled(cached(source, path)))"
         )
-    check_path("path", path)
-    if os.path.exists(path):
+    if regular_file(path).exists():
         _check_replaceable(os.fspath(path))
         try:
             rows = RowsFile(path)
@@ -156,13 +154,9 @@ def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
 
 
 def _check_replaceable(path: str) -> None:
-    """Refuse a path that exists and is not a file of rows."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a directory: name a file")
-    beginning = b""
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            beginning = file.read(len(_MAGIC))
+    """Refuse a file that is not a file of rows."""
+    with open(path, "rb") as file:
+        beginning = file.read(len(_MAGIC))
     if beginning != _MAGIC:
         raise ValueError(
             f"{path}: the file does not begin as rows of lazynet do, and is not changed: name "
