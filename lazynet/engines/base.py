@@ -14,6 +14,7 @@ from scipy import sparse
 from lazynet.data.arrays import errors_about, read_only, unpickled
 from lazynet.data.statistics import Units
 from lazynet.engines.threads import Workers
+from lazynet.kernels import one_output
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
@@ -306,18 +307,40 @@ class Engine:
         """Bring every weight current."""
 
     @property
+    def rates_from_rows(self) -> Floats | None:
+        """The state of rates that a clock computes from the rows; of several outputs in rows."""
+        return None
+
+    @property
     def present_rate(self) -> float | None:
         """The present scale of rates that follow the data; None for all other rates."""
-        return None
+        rates = self.rates_from_rows
+        if rates is None or not rates[..., one_output.ROWS_SEEN_FIELD].flat[0]:
+            return None
+        return float(rates[..., one_output.LAST_RATE_FIELD].flat[0])
 
     def set_constants(self, constants: Any) -> None:
         """Continue with other constants of the rule; affine rules have no constants."""
 
     def continue_rates(self, other: Engine) -> None:
         """Continue with the rates of another engine, if they are computed from the rows."""
+        mine, others = self.rates_from_rows, other.rates_from_rows
+        if mine is not None and others is not None and mine.shape == others.shape:
+            mine[:] = others
 
     def lower_rates(self) -> None:
-        """Lower rates that are computed from the rows, after an epoch without progress."""
+        """Lower rates that are computed from the rows, after an epoch without progress.
+
+        If the weights predict numbers, their rates are quartered, and the rate of the intercept is
+        halved.  A stall, which the kernel detects by itself, multiplies the rate of the weights by
+        the root of a half, and the rate of the intercept by a quarter (``FromData``).  An epoch
+        without progress counts as four stalls for the weights, and as half a stall for the
+        intercept.
+        """
+        rates = self.rates_from_rows
+        if rates is not None:
+            rates[..., one_output.STALLS_FIELD] += 0.5
+            rates[..., one_output.LOWERINGS_FIELD] += 4.0
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
         """A warning to the user before the engine continues with these constants, or None."""

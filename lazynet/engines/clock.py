@@ -55,17 +55,8 @@ class ClockEngine(CellEngine):
         self.memory[one_output.LOADED_FIELD] = float(coefficients.any())
 
     @property
-    def present_rate(self) -> float | None:
-        if not self.memory[one_output.ROWS_SEEN_FIELD]:
-            return None
-        return float(self.memory[one_output.LAST_RATE_FIELD])
-
-    def continue_rates(self, other: Engine) -> None:
-        if isinstance(other, ClockEngine):
-            self.memory[:] = other.memory
-
-    def lower_rates(self) -> None:
-        lower_rates(self.memory)
+    def rates_from_rows(self) -> Floats:
+        return self.memory
 
 
 class AveragedClockEngine(ClockEngine):
@@ -162,23 +153,6 @@ class TablesEngine(CellEngine):
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         super().set_coefficients(coefficients, intercepts)
         self._begin_tables()
-
-
-def lower_rates(rates: Floats) -> None:
-    """Quarter the rates of weights that predict numbers, and halve the rate of the intercept.
-
-    ``rates`` is the state of the rates of one output, or has a row for each output.  A stall, which
-    the kernel detects by itself, multiplies the rate of the weights by the root of a half, and the
-    rate of the intercept by a quarter (``FromData``).  An epoch without progress counts as four
-    stalls for the weights, and as half a stall for the intercept.
-
-    >>> rates = np.zeros(one_output.RATE_FIELDS)
-    >>> lower_rates(rates)
-    >>> rates[[one_output.STALLS_FIELD, one_output.LOWERINGS_FIELD]].tolist()
-    [0.5, 4.0]
-    """
-    rates[..., one_output.STALLS_FIELD] += 0.5
-    rates[..., one_output.LOWERINGS_FIELD] += 4.0
 
 
 # --- the dense loop ------------------------------------------------------------------------------

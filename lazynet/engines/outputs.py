@@ -19,7 +19,7 @@ from scipy import sparse
 
 from lazynet.engines.base import ALL, Engine, Floats, take_until_done
 from lazynet.engines.cells import zeros_on_cache_lines
-from lazynet.engines.clock import lower_rates, past_of_clock
+from lazynet.engines.clock import past_of_clock
 from lazynet.kernels import many_outputs, one_output
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.many_outputs import OutputBlock
@@ -253,17 +253,8 @@ class OutputsOnClock(OutputsEngine):
         self.scalars[:] = 0.0
 
     @property
-    def present_rate(self) -> float | None:
-        if not self.rates[0, one_output.ROWS_SEEN_FIELD]:
-            return None
-        return float(self.rates[0, one_output.LAST_RATE_FIELD])
-
-    def continue_rates(self, other: Engine) -> None:
-        if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
-            self.rates[:] = other.rates
-
-    def lower_rates(self) -> None:
-        lower_rates(self.rates)
+    def rates_from_rows(self) -> Floats:
+        return self.rates
 
 
 class AveragedOutputs(OutputsOnClock):
