@@ -83,13 +83,18 @@ def loss_of(problem):
     return dict(loss=get_loss(problem.loss).name, epsilon=problem.epsilon)
 
 
-def penalty_of(rule, l1, l2):
-    """The penalty, without l2 where the rule refuses l2."""
+def accepts(rule, l2):
+    """Whether a rule with its parameters can be used with an l2 of this size."""
     try:
         rule.settled().check(l2, LOG_LOSS)
     except ValueError:
-        return ElasticNet(l1, 0.0)
-    return ElasticNet(l1, l2)
+        return False
+    return True
+
+
+def penalty_of(rule, l1, l2):
+    """The penalty, without l2 where the rule refuses l2."""
+    return ElasticNet(l1, l2 if accepts(rule, l2) else 0.0)
 
 
 #: Options of an estimator for each rule that has an engine of its own and learns from a stream.

@@ -10,6 +10,8 @@ import math
 import re
 from typing import NamedTuple
 
+from sklearn.utils import murmurhash3_32
+
 _SPACES = b" \t"
 _BETWEEN = re.compile(rb"[ \t]+")
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -37,23 +39,7 @@ def murmur(text: bytes, seed: int) -> int:
     >>> murmur(b"test", 0)
     3127628307
     """
-
-    def rotated(word: int, bits: int) -> int:
-        return (word << bits | word >> (32 - bits)) & 0xFFFFFFFF
-
-    def mixed(word: int) -> int:
-        return rotated(word * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
-
-    state = seed & 0xFFFFFFFF
-    whole = len(text) // 4 * 4
-    for i in range(0, whole, 4):
-        state ^= mixed(int.from_bytes(text[i : i + 4], "little"))
-        state = (rotated(state, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
-    state ^= mixed(int.from_bytes(text[whole:], "little"))
-    state ^= len(text)
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
-        state = (state ^ state >> shift) * factor & 0xFFFFFFFF
-    return state
+    return int(murmurhash3_32(text, seed & 0xFFFFFFFF, positive=True))
 
 
 def finite(number: float) -> float:

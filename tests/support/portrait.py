@@ -44,15 +44,8 @@ def portrait(subject, seen=frozenset()):
     if (callable(subject) and not holds_parameters) or not hasattr(subject, "__dict__"):
         return "opaque", name
     # Tables have room behind what is written in them; how they are pickled says what counts.
-    getstate = getattr(type(subject), "__getstate__", None)
-    fields = vars(subject)
-    if (
-        getstate is not None
-        and getstate is not object.__getstate__
-        and hasattr(subject, "_per_feature")
-    ):
-        fields = getstate(subject)
-    return name, _of_fields(fields, seen)
+    is_engine = hasattr(subject, "_per_feature")
+    return name, _of_fields(subject.__getstate__() if is_engine else vars(subject), seen)
 
 
 def _of_fields(fields, seen):

@@ -25,7 +25,7 @@ from lazynet.losses import LOSSES, get_loss
 from lazynet.parameters import check_choice, check_flag, check_integer, kinds_of
 from lazynet.rules.base import OF_TRAINING
 from lazynet.verify.strategies import Problem, problems
-from support.algorithms import AFFINE_RULES, BOTH_ORDERS, RULES_WITH_CELLS, other_than
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS, RULES_WITH_CELLS, accepts, other_than
 from support.matrices import with_rows_arranged
 from support.parameters import rule_with
 from support.twins import Run, plan_of
@@ -107,18 +107,13 @@ _LARGE = dict(**_SHORT, scale=30.0, rate=1.0)
 _LONG = dict(min_steps=60, max_steps=80)
 
 
-def _accepts_no_l2(rule):
-    try:
-        rule.settled().check(0.0, LOSSES["log_loss"])
-    except ValueError:
-        return False
-    return True
-
-
 _CELLS = {
-    name: [*filter(_accepts_no_l2, with_all([ALGORITHMS[name].rule()], **PARAMETERS[name]))]
+    name: [
+        rule for rule in with_all([ALGORITHMS[name].rule()], **PARAMETERS[name])
+        if accepts(rule, l2=0.0)
+    ]
     for name in RULES_WITH_CELLS
-}
+}  # fmt: skip
 _JOINED = {
     "clock": dict(rules=PROXIMAL),
     "average": dict(rules=PROXIMAL, averages=AVERAGES),
