@@ -24,9 +24,6 @@ from paper_repro.studies.table import TierTimes, all_groups
 from paper_repro.studies.table_page import headline
 from paper_repro.studies.table_verdicts import printed_ratio, reproduction
 
-TINY = ["--examples=300", "--features=400", "--nonzeros=8", "--repeats=2", "--seconds=0.002"]
-
-
 # --- measuring -------------------------------------------------------------------------------
 
 
@@ -104,12 +101,29 @@ def test_weights_that_differ_end_the_run(wrong):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Small runs of the studies table and corpus."""
+    """Small runs of the studies table and corpus on the rows of a file."""
     out = tmp_path_factory.mktemp("results")
+    lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 91}:2.5" for i in range(120)]
+    (out / "own.svm").write_text("\n".join(lines))
+    options = ["--data", str(out / "own.svm"), "--label", "2", "--repeats=2", "--seconds=0.002"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "UNCACHED", 2**20)
-        assert main(["corpus", "table", "--out", str(out), *TINY]) == 0
+        assert main(["corpus", "table", "--out", str(out), *options]) == 0
     return out
+
+
+def test_rows_of_another_shape_get_no_verdict_and_their_name(finished):
+    """``printed.md`` and ``table.md`` of rows from a file say the same."""
+    pages = {name: (finished / f"{name}.md").read_text() for name in ("printed", "table", "README")}
+    of_paper = pages["printed"].split("## The note")[0]
+    assert "generated" not in of_paper
+    assert "not reproduced: the rows are those of own.svm" in of_paper
+    assert "| 120 in own.svm |" in of_paper
+    assert "reproduced |" not in of_paper
+    assert of_paper.count("not compared, because these rows have another shape") == 2 + 6 + 5
+    assert "have no measurement of the papers that can be compared" in of_paper
+    assert "are not compared with the ratios found here" in pages["table"]
+    assert "are not compared with the ratios found here" in pages["README"]
 
 
 def test_the_table_has_every_tier_and_the_papers_figures(finished):
@@ -177,10 +191,9 @@ def test_every_reading_is_compared_on_the_share(start):
         assert record["against dense"].keys() == {TABLES, CLOCK, SPARSE_PREDICTIONS}
 
 
-@pytest.mark.parametrize("tier", READINGS)
-def test_a_reading_with_other_weights_ends_the_run(tier, start, monkeypatch):
+def test_a_reading_with_other_weights_ends_the_run(start, monkeypatch):
     """A learner that forgets to shrink one feature of the share is found out."""
-    last = table_lookup.share(start.X, table_lookup.LARGER)[-1]
+    last, tier = table_lookup.share(start.X, table_lookup.LARGER)[-1], PLAINEST
     assert last not in start.X[: table_lookup.DENSE_ROWS].indices
     wrong = partial(Forgetful, reading=looked_up.READINGS[tier])
     monkeypatch.setitem(READINGS[tier], SPARSE_PREDICTIONS, wrong)
@@ -282,16 +295,6 @@ def test_a_checkout_that_is_not_built_names_the_command_to_run(capsys):
     told = capsys.readouterr().err
     assert "Run make .venv/.repro, then .venv/bin/python -m paper_repro" in told
     assert " $(VENV)/.repro " in (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
-    """The study does not record a file that it has not read."""
-    path = tmp_path / "own.svm"
-    path.write_text("1 1:1\n0 2:1\n")
-    options = ["--data", str(path), *TINY, "--repeats=1"]
-    assert main(["crossover", "--out", str(tmp_path / "out"), *options]) == 0
-    assert "makes its own rows and does not use" in capsys.readouterr().out
-    assert load("crossover", tmp_path / "out")["settings"]["data"] is None
 
 
 #: Commands with a mistake, and what is said of each.

@@ -7,7 +7,6 @@ import pytest
 from support import ROOT
 
 from paper_repro import printed
-from paper_repro.__main__ import main
 from paper_repro.found import FINDERS, Committed
 from paper_repro.index import documents_below, documents_in
 from paper_repro.printed import NOT_MEASURED, found_of
@@ -39,26 +38,6 @@ def test_every_printed_number_has_a_row():
                  "negative for RCV1, positive for Arcene",
                  "reasonable range of values"):  # fmt: skip
         assert text in shown
-
-
-@pytest.mark.slow
-def test_rows_of_another_shape_get_no_verdict_and_their_name(tmp_path):
-    """``printed.md`` and ``table.md`` of rows from a file say the same."""
-    lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
-    path = tmp_path / "own.svm"
-    path.write_text("\n".join(lines))
-    options = ["--data", str(path), "--label", "2", "--repeats", "1", "--seconds", "0.001"]
-    assert main(["corpus", "table", "--out", str(tmp_path / "out"), *options]) == 0
-    pages = {n: (tmp_path / "out" / f"{n}.md").read_text() for n in ("printed", "table", "README")}
-    of_paper = pages["printed"].split("## The note")[0]
-    assert "generated" not in of_paper
-    assert "not reproduced: the rows are those of own.svm" in of_paper
-    assert "| 60 in own.svm |" in of_paper
-    assert "reproduced |" not in of_paper
-    assert of_paper.count("not compared, because these rows have another shape") == 2 + 6 + 5
-    assert "have no measurement of the papers that can be compared" in of_paper
-    assert "are not compared with the ratios found here" in pages["table"]
-    assert "are not compared with the ratios found here" in pages["README"]
 
 
 def test_every_entry_is_found_by_its_own_function_once():

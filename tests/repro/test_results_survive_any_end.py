@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 from support import one_line_about
-from support.studies import KEYS, Counting
+from support.studies import KEYS, Counting, svmlight_rows
 
 from benchmarks import readme
 from benchmarks.__main__ import main as benchmarks_main
 from paper_repro import results
 from paper_repro.__main__ import main
 from paper_repro.damaged import DamagedFile
+from paper_repro.index import REPORTS
 from paper_repro.results import RESULTS, Stopped, load, run, run_all
 from paper_repro.studies import STUDIES
 from paper_repro.studies.table_page import headline
@@ -26,6 +27,17 @@ def raising(error):
         raise error
 
     return fail
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Studies without figures, on a machine that is looked at once."""
+    monkeypatch.setattr("paper_repro.machine._git", lambda *_: "")
+    monkeypatch.setattr("paper_repro.machine._fingerprint", lambda: "code")
+    monkeypatch.setattr(results, "drawing", lambda *_: "<svg/>")
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    monkeypatch.setitem(STUDIES, "counting", Counting())
+    monkeypatch.setitem(REPORTS, "counting", STUDIES["counting"])
 
 
 def test_a_study_writes_numbers_page_and_figure(tmp_path):
@@ -42,7 +54,7 @@ def test_a_study_writes_numbers_page_and_figure(tmp_path):
     assert "<svg" in (tmp_path / "counting.svg").read_text()
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+def test_an_interrupted_run_goes_on_where_it_was(quick, tmp_path):
     """No cell is measured twice, and the document counts the interruption."""
     with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command continues"):
         run(Counting(failing="c"), QUICK, tmp_path)
@@ -56,7 +68,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert not list(tmp_path.glob("*.partial.jsonl"))
 
 
-def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
+def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(quick, tmp_path):
     """Studies that were finished before it are not measured again."""
     other = type("Other", (Counting,), {"name": "other"})
     with pytest.raises(Stopped):
@@ -69,7 +81,7 @@ def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
 
 
 @pytest.mark.parametrize("difference", ["settings", "code", "data", "versions"])
-def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, difference):
+def test_runs_that_differ_have_journals_of_their_own(quick, tmp_path, monkeypatch, difference):
     """Neither run uses or removes the other's records."""
     data = tmp_path / "some.svm"
     data.write_text("1 1:1")
@@ -102,7 +114,7 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, diff
     ],
 )
 def test_an_end_while_results_are_written_leaves_what_was_there(
-    tmp_path, monkeypatch, owner, name, error
+    quick, tmp_path, monkeypatch, owner, name, error
 ):
     """Ctrl-C and a full disk: older results stay whole, and all records are kept."""
     older = run(Counting(), QUICK, tmp_path)
@@ -123,23 +135,13 @@ def test_an_end_while_results_are_written_leaves_what_was_there(
     assert not list(tmp_path.glob("*.tmp"))
 
 
-def test_a_number_that_is_none_is_not_recorded(tmp_path):
+def test_a_number_that_is_none_is_not_recorded(quick, tmp_path):
     """JSON has no NaN, and a page should not show one."""
     study = Counting()
     cells = study.cells(QUICK)
     study.cells = lambda _: [Cell("a", lambda _: {"value": float("nan")}), *cells[1:]]
     with pytest.raises(ValueError, match="not JSON compliant"):
         run(study, QUICK, tmp_path)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Studies without figures, on a machine that is looked at once."""
-    machine = results.provenance()
-    monkeypatch.setattr(results, "provenance", lambda: machine)
-    monkeypatch.setattr(results, "drawing", lambda *_: "<svg/>")
-    monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setitem(STUDIES, "counting", Counting())
 
 
 @pytest.mark.parametrize(
@@ -158,6 +160,32 @@ def test_a_run_says_first_how_long_it_takes_and_then_a_line_a_study(
     assert out.startswith(words)
     assert re.search(r"^counting \(\d+ s\): All ran\.$", out, re.MULTILINE)
     assert out.endswith(f"{tmp_path / 'README.md'}\n")
+
+
+def test_pages_are_written_again_from_the_numbers(quick, tmp_path):
+    """With --pages nothing is measured."""
+    assert main(["counting", "--out", str(tmp_path)]) == 0
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in ("counting.md", "counting.svg", "README.md"):
+        (tmp_path / name).write_text("")
+    assert main(["--pages", "--out", str(tmp_path)]) == 0
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("on_corpus", "given", "words"),
+    [(False, "data", "makes its own rows"), (True, "test", "tests on no file")],
+)
+def test_a_study_names_the_file_that_it_does_not_use(
+    quick, tmp_path, monkeypatch, capsys, on_corpus, given, words
+):
+    """The study does not record a file that it has not read."""
+    monkeypatch.setattr(Counting, "on_corpus", on_corpus)
+    files = {name: svmlight_rows(tmp_path / f"{name}.svm") for name in ("data", "test")}
+    assert main(["counting", "--out", str(tmp_path), "--data", *files.values()]) == 0
+    told = f"counting: {words} and does not use {files[given]}\n"
+    assert told in capsys.readouterr().out
+    assert load("counting", tmp_path)["settings"][given] is None
 
 
 def test_the_papers_table_is_measured_first_and_shown_whole():

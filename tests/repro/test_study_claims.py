@@ -25,11 +25,11 @@ def document(tmp_path_factory):
         patch.setattr(claims, "LARGER", larger)
         patch.setattr(claims_verdicts, "EPOCH", 1_000)
         patch.setattr(claims_verdicts, "ORDERS", 3)
-        patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
+        patch.setattr(claims, "REGRET_STEPS", (50, 400))
         patch.setattr(claims, "REGRET_FEATURES", 1_000)
         out = tmp_path_factory.mktemp("claims")
         small = Settings(examples=300, features=400, nonzeros=8, repeats=1, seconds=0.002)
-        return tiny_run(STUDIES["claims"], small, out)[0]
+        yield tiny_run(STUDIES["claims"], small, out)[0]
 
 
 def test_centering_alone_makes_translations_unseen(document):
@@ -41,9 +41,8 @@ def test_centering_alone_makes_translations_unseen(document):
     assert min(changes[claims.ASGD]) > 0.01
 
 
-def test_skipping_zero_weights_gives_the_same_weights(document, monkeypatch):
+def test_skipping_zero_weights_gives_the_same_weights(document):
     """At every penalty that is timed; there is a row for each on the page."""
-    monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
     page = STUDIES["claims"].page(document)
     found = Claims(document).zero_weights()
     assert list(found) == list(claims_verdicts.STRENGTHS)

@@ -58,13 +58,15 @@ def test_the_program_is_the_reference(loss, seed):
         np.testing.assert_allclose(weights, expected[1], rtol=1e-10, atol=1e-10)
 
 
-@pytest.fixture
-def document(monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
     """A run on few planted rows."""
-    monkeypatch.setattr(planted, "ROWS", 300)
-    monkeypatch.setattr(planted, "FEATURES", 600)
-    monkeypatch.setattr(released, "SEEDS", 3)
-    found, page = tiny_run(STUDIES["released"], Settings(nonzeros=10, repeats=1), tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planted, "ROWS", 300)
+        patch.setattr(planted, "FEATURES", 600)
+        patch.setattr(released, "SEEDS", 3)
+        out, small = tmp_path_factory.mktemp("released"), Settings(nonzeros=10, repeats=1)
+        found, page = tiny_run(STUDIES["released"], small, out)
     assert "nothing to compare with" in page
     return found
 
