@@ -58,24 +58,13 @@ def test_a_seed_makes_the_same_corpus_on_any_machine():
 # --- files -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def svmlight(tmp_path):
-    """A file of these lines."""
-
-    def written(text):
-        path = tmp_path / "some.svm"
-        path.write_text(text)
-        return path
-
-    return written
-
-
-def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(svmlight):
+def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(tmp_path):
     """The argument ``label`` chooses another one."""
-    path = svmlight("3 1:1\n2 1:1\n2 2:1\n1 2:1\n")
+    path = tmp_path / "some.svm"
+    path.write_text("3 1:1\n2 1:1\n2 2:1\n1 2:1\n")
     assert documents.from_svmlight(path).y.tolist() == [-1, 1, 1, -1]
     assert documents.from_svmlight(path, "1").y.tolist() == [-1, -1, -1, 1]
-    path = svmlight("0,1 1:1\n0,1 2:1\n0 1:2\n0 2:1\n0,2 1:1\n")
+    path.write_text("0,1 1:1\n0,1 2:1\n0 1:2\n0 2:1\n0,2 1:1\n")
     assert documents.from_svmlight(path).y.tolist() == [1, 1, -1, -1, -1]
 
 
@@ -89,7 +78,8 @@ def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(svmligh
         ("1 1:nan\n2 2:1\n", None, "features must be finite"),
     ],
 )
-def test_files_that_are_no_corpus_are_refused(svmlight, text, label, complaint):
+def test_files_that_are_no_corpus_are_refused(tmp_path, text, label, complaint):
     """The error names the file."""
+    (tmp_path / "some.svm").write_text(text)
     with pytest.raises(ValueError, match=complaint):
-        documents.from_svmlight(svmlight(text), label)
+        documents.from_svmlight(tmp_path / "some.svm", label)

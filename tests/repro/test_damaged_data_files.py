@@ -94,23 +94,18 @@ UNUSABLE = {
     "number of a feature.svm": b"1 99999999999999999999:1\n0 1:1\n",
     "features.svm": b"1 2147483647:1\n0 1:1\n",
     "label.svm": b"nan 1:1\n0 1:1\n",
-    "folder.svm": None,
 }
-
-
-def write(folder, name):
-    path = folder / name
-    path.mkdir() if UNUSABLE[name] is None else path.write_bytes(UNUSABLE[name])
-    return path
 
 
 def test_unusable_files_are_told_in_a_line(tmp_path, capsys, monkeypatch):
     """A bad file is told before anything is measured, whether to learn from or to test on."""
     monkeypatch.setattr("paper_repro.machine.physical_bytes", lambda: 1 << 30)
     good, out = tmp_path / "good.svm", tmp_path / "out"
-    good.write_bytes(ROWS)
-    paths = [*(write(tmp_path, name) for name in UNUSABLE), tmp_path / "missing.svm"]
-    for path in paths:
+    for name, data in {"good.svm": ROWS, **UNUSABLE}.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "folder.svm").mkdir()
+    for name in [*UNUSABLE, "folder.svm", "missing.svm"]:
+        path = tmp_path / name
         for files in ([str(path)], [str(good), str(path)]):
             assert main(["stability", "--out", str(out), "--data", *files]) == 1
             message = one_line_about(capsys.readouterr().err, path)

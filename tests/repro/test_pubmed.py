@@ -284,9 +284,12 @@ def test_nothing_at_all_is_an_error(write, content, complaint):
         collect([write(content)])
 
 
-@pytest.fixture
-def labelled(write):
-    """Four citations: three of humans, two of mice, one without headings."""
+# --- saving ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.svm.gz"])
+def test_saved_files_load_as_they_were(write, tmp_path, name):
+    """Counts and labels are equal; every number has its line of text."""
     records = [
         article(1, "men and mice", mesh=[HUMANS, MICE, HUMANS]),
         article(2, "men and men", mesh=[HUMANS]),
@@ -296,15 +299,7 @@ def labelled(write):
         article(6, "gone", mesh=[("D000001", "Calcimycin")]),
         deletion(6),
     ]
-    return collect([write(export(*records))])
-
-
-# --- saving ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["a.svm", "a.svm.gz"])
-def test_saved_files_load_as_they_were(labelled, tmp_path, name):
-    """Counts and labels are equal; every number has its line of text."""
+    labelled = collect([write(export(*records))])
     paths = save(labelled, tmp_path / name, top=2)
     assert [path.name for path in paths] == [name, "a.vocab.txt", "a.labels.txt"]
     X, y = load_svmlight_file(str(paths[0]), zero_based=False, multilabel=True)
@@ -320,29 +315,20 @@ def test_saved_files_load_as_they_were(labelled, tmp_path, name):
 # --- the command ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def learnable(write):
-    """Eighty citations, packed without the ending; every other one is about mice."""
-    rng = np.random.default_rng(0)
-    words = [f"word{i}" for i in range(30)]
-
-    def citation(i):
-        more, mesh = ("murine", [HUMANS, MICE]) if i % 2 else ("patients", [HUMANS])
-        return article(i + 1, " ".join([*rng.choice(words, 8), more]), mesh=mesh)
-
-    records = [citation(i) for i in range(80)]
-    return write(gzip.compress(export(*records)), "some.xml")
-
-
-def test_the_papers_corpus_takes_one_command(learnable, write, tmp_path, monkeypatch, capsys):
+def test_the_papers_corpus_takes_one_command(write, tmp_path, monkeypatch, capsys):
     """The command reads, counts, saves, reports, and names damaged files.
 
     It takes the first abstracts of a file, with the most frequent words, for ``--data``.
     """
+    records = [
+        article(i + 1, f"word{i % 7} word{i % 11} word{i % 30}", mesh=[HUMANS, MICE][: 1 + i % 2])
+        for i in range(80)
+    ]
+    write(gzip.compress(export(*records)), "some.xml")  # packed without the ending
     write(b"", "broken.xml")
     monkeypatch.chdir(tmp_path)
     options = ["--abstracts", "60", "--words", "20", "--top-labels", "2", "--save", "own.svm.gz"]
-    assert main(["medline", "broken.xml", learnable.name, *options, "--out", "report"]) == 0
+    assert main(["medline", "broken.xml", "some.xml", *options, "--out", "report"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert re.search(r"kept \| 60 \|\n(.*\n)*\| .*most frequent.* \| 20 \|", out)

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from support import one_line_about
@@ -20,13 +21,6 @@ from paper_repro.results import RESULTS, Stopped, load, run, run_all
 from paper_repro.studies import STUDIES
 from paper_repro.studies.table_page import headline
 from paper_repro.study import QUICK, Cell
-
-
-def raising(error):
-    def fail(*_):
-        raise error
-
-    return fail
 
 
 @pytest.fixture
@@ -121,7 +115,7 @@ def test_an_end_while_results_are_written_leaves_what_was_there(
     with monkeypatch.context() as patch:
 
         def ends(*arguments):
-            patch.setattr(owner, name, raising(error))
+            patch.setattr(owner, name, Mock(side_effect=error))
             return write(*arguments)
 
         write = results.write

@@ -1,7 +1,7 @@
 """Studies scaling, crossover and averaging at a small size: pages, figures, and known results."""
 
-import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -41,28 +41,17 @@ def test_scaling_skips_sizes_that_do_not_fit_in_words(tmp_path, monkeypatch, ava
 # --- crossover -------------------------------------------------------------------------------
 
 
-def made_up(clock_crosses=0.05, tables_cross=math.inf):
+def made_up(clock_crosses=0.05, tables_cross=2.0):
     """Dense updates take a second at any density, lazy ones a time in proportion to the density."""
-
-    def record(density):
+    records = {}
+    for tier, density in product(TIERS, DENSITIES):
         nonzeros = round(density * MOST_FEATURES)
         share = nonzeros / MOST_FEATURES
-        seconds = {
-            CLOCK: [share / clock_crosses] * 3,
-            TABLES: [share / tables_cross if tables_cross < math.inf else share / 2] * 3,
-            SPARSE_PREDICTIONS: [1.0] * 3,
-            DENSE: [1.0] * 3,
-        }
-        return {"features": MOST_FEATURES, "nonzeros": nonzeros, "seconds": seconds}
-
-    return {
-        "settings": {"repeats": 3},
-        "records": {
-            key(tier, round(density * MOST_FEATURES)): record(density)
-            for tier in TIERS
-            for density in DENSITIES
-        },
-    }
+        seconds = {CLOCK: [share / clock_crosses] * 3, TABLES: [share / tables_cross] * 3}
+        seconds |= {SPARSE_PREDICTIONS: [1.0] * 3, DENSE: [1.0] * 3}
+        record = {"features": MOST_FEATURES, "nonzeros": nonzeros, "seconds": seconds}
+        records[key(tier, nonzeros)] = record
+    return {"settings": {"repeats": 3}, "records": records}
 
 
 def test_crossover_times_every_competitor(tmp_path):

@@ -1,6 +1,7 @@
 """Study claims measures what the papers claim beside their tables, and says what fails."""
 
 import copy
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,15 +19,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(claims, "FEATURES", 100)
-        patch.setattr(claims, "STEPS", 1_000)
-        larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
-        patch.setattr(claims, "LARGER", larger)
-        patch.setattr(claims_verdicts, "EPOCH", 1_000)
-        patch.setattr(claims_verdicts, "ORDERS", 3)
-        patch.setattr(claims, "REGRET_STEPS", (50, 400))
-        patch.setattr(claims, "REGRET_FEATURES", 1_000)
+    larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
+    sizes = dict(FEATURES=100, STEPS=1_000, LARGER=larger, REGRET_STEPS=(50, 400))
+    with (
+        patch.multiple(claims, **sizes, REGRET_FEATURES=1_000),
+        patch.multiple(claims_verdicts, EPOCH=1_000, ORDERS=3),
+    ):
         out = tmp_path_factory.mktemp("claims")
         small = Settings(examples=300, features=400, nonzeros=8, repeats=1, seconds=0.002)
         yield tiny_run(STUDIES["claims"], small, out)[0]

@@ -1,6 +1,7 @@
 """Study released runs the reference's algorithm, and compares mean figures by standard errors."""
 
 import copy
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -61,10 +62,7 @@ def test_the_program_is_the_reference(loss, seed):
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
     """A run on few planted rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planted, "ROWS", 300)
-        patch.setattr(planted, "FEATURES", 600)
-        patch.setattr(released, "SEEDS", 3)
+    with patch.multiple(planted, ROWS=300, FEATURES=600), patch.object(released, "SEEDS", 3):
         out, small = tmp_path_factory.mktemp("released"), Settings(nonzeros=10, repeats=1)
         found, page = tiny_run(STUDIES["released"], small, out)
     assert "nothing to compare with" in page

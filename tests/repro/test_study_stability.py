@@ -1,5 +1,7 @@
 """Study stability tunes every learner alike, never tunes on test rows, and derives its verdict."""
 
+from unittest.mock import patch
+
 import joblib
 import numpy as np
 import pytest
@@ -17,25 +19,19 @@ TINY = Settings(nonzeros=10, repeats=1)
 
 
 @pytest.fixture
-def small(monkeypatch):
+def small():
     """Fewer of everything."""
-    monkeypatch.setattr(planted, "ROWS", 120)
-    monkeypatch.setattr(planted, "FEATURES", 600)
-    monkeypatch.setattr(tuning, "SETTINGS_ON_SMALL", 2)
-    monkeypatch.setattr(tuning, "MOST_WIDENINGS", 1)
-    monkeypatch.setattr(stability, "SWEEP_RUNS", 2)
+    few = dict(SETTINGS_ON_SMALL=2, MOST_WIDENINGS=1, ORDERS=2, PASSES=2, PATH_PASSES=1)
     sweeps = {"stability": (0.5, 0.9), "annealing": (-9.0, 0.0, 9.0)}
-    monkeypatch.setattr(stability, "SWEEPS", sweeps)
-    monkeypatch.setattr(tuning, "ORDERS", 2)
-    monkeypatch.setattr(tuning, "PASSES", 2)
-    monkeypatch.setattr(tuning, "PATH_PASSES", 1)
-    monkeypatch.setattr(stability, "PASSES", 2)
-    for module in (stability, stability_page):
-        monkeypatch.setattr(module, "RUNS", 3)
-        monkeypatch.setattr(module, "UPDATES", 50)
     stability.problem.cache_clear()
-    # joblib asks its threads every 10 ms, and each of these fits takes less.
-    with joblib.parallel_config(backend="sequential"):
+    with (
+        patch.multiple(planted, ROWS=120, FEATURES=600),
+        patch.multiple(tuning, **few),
+        patch.multiple(stability, SWEEPS=sweeps, SWEEP_RUNS=2, PASSES=2, RUNS=3, UPDATES=50),
+        patch.multiple(stability_page, RUNS=3, UPDATES=50),
+        # joblib asks its threads every 10 ms, and each of these fits takes less.
+        joblib.parallel_config(backend="sequential"),
+    ):
         yield
     stability.problem.cache_clear()
 
