@@ -20,17 +20,8 @@ ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "//=", "|=", "&="}
 WORDS = {"and": "or", "or": "and", "True": "False", "False": "True", "min": "max", "max": "min"}
 #: Statements that begin with these words are not changed.
 UNCHANGED = {
-    "import",
-    "from",
-    "cimport",
-    "class",
-    "def",
-    "cpdef",
-    "raise",
-    "ctypedef",
-    "@",
-    "include",
-}
+    "import", "from", "cimport", "include", "class", "def", "cpdef", "ctypedef", "@", "raise",
+}  # fmt: skip
 _BLOCK = re.compile(r"(cdef|ctypedef) .*\b(enum|struct|extern|fused)\b")
 #: The factors and the terms of an expression end at these tokens.
 _END_OF_TERM = {

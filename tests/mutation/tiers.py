@@ -72,9 +72,6 @@ def files_for(file):
     others = [f"tests/{each}/{path.name}" for each in folders
               for path in sorted((ROOT / "tests" / each).glob("test_*.py"))]  # fmt: skip
     slow = [name if name == "lazynet" else f"tests/{name}" for name in SLOW]
-    if close == ["tests/on_dask/test_blocks.py"]:
-        slow.remove("tests/on_dask")
-        others += ["tests/on_dask/test_chains.py", "tests/on_dask/test_minima.py"]
     return close, [each for each in others if each not in {*close, *slow}] + slow
 
 

@@ -64,16 +64,16 @@ class OfModel(Run):
 
     def happen(self, event, twins):
         model = self.estimator
-        if event == "copy" and hasattr(model, "coef_"):
+        if event == "sweep":
+            for engine in vars(model).get("_engines", ()):
+                engine.sweep()
+        elif event != "copy":
+            super().happen(event, twins)
+            model.set_params(**self.parameters())
+        elif hasattr(model, "coef_"):
             self.estimator = copied(model, self.random)
             with contextlib.suppress(ValueError, FloatingPointError):
                 model.partial_fit(self.problem.X, self.y)  # which is the first one's own affair
-        elif event == "sweep":
-            for engine in vars(model).get("_engines", ()):
-                engine.sweep()
-        elif event not in ("copy", "sweep"):
-            super().happen(event, twins)
-            model.set_params(**self.parameters())
 
     def take(self, start, stop):
         options = {}

@@ -81,9 +81,22 @@ def overlapping(array, other):
     return flat[: array.nbytes].view(array.dtype).reshape(array.shape)
 
 
-ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
-                10**30]  # fmt: skip
+#: Integers that are seldom a place in an array; the last three fit in no signed integer of 64 bits.
+ODD_INTEGERS = [-7, -1, 1, 7, 1000, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1,
+                2**63, 2**64, 10**30]  # fmt: skip
 ODD_REALS = [np.nan, np.inf, -np.inf, 1e300, -1e300, -1.0, 0.0, -0.0, 5e-324, 1e18, 2.5]
+
+
+def with_an_odd_entry(array, random):
+    """A copy with an odd number at one place, and this number."""
+    new, pool = array.copy(), ODD_REALS
+    if array.dtype.kind != "f":
+        limits = np.iinfo(array.dtype)
+        pool = [min(max(odd, limits.min), limits.max) for odd in ODD_INTEGERS[:-3]]
+    odd = pool[random.integers(len(pool))]
+    with np.errstate(all="ignore"):
+        new.flat[random.integers(new.size)] = odd
+    return new, odd
 
 
 def another_array(old, given, random):
@@ -109,14 +122,7 @@ def another_array(old, given, random):
                   if isinstance(other, np.ndarray) and not other.dtype.hasobject]  # fmt: skip
         return overlapping(old, arrays[random.integers(len(arrays))]), "overlapping"
     if choice == 5 and old.size:
-        new = old.copy()
-        pool = ODD_REALS if old.dtype.kind == "f" else ODD_INTEGERS[:9]
-        odd = pool[random.integers(len(pool))]
-        if old.dtype.kind != "f":
-            limits = np.iinfo(old.dtype)
-            odd = min(max(int(odd), limits.min), limits.max)
-        with np.errstate(all="ignore"):
-            new.flat[random.integers(new.size)] = odd
+        new, odd = with_an_odd_entry(old, random)
         return fenced(new), f"holding {odd}"
     if choice == 6:
         new = [None, old.tolist(), memoryview(old.copy()), "x", 3, bytearray(64), object(),

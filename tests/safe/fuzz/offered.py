@@ -18,6 +18,7 @@ from lazynet.kernels.many_outputs import OutputBlock
 from lazynet.kernels.newton import NewtonColumns
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 from lazynet.kernels.working_set import WorkingSet
+from safe.fuzz.disguises import with_an_odd_entry
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
@@ -35,8 +36,6 @@ VARIANTS = {
     "many_outputs.numbers": WIDE_KINDS, "many_outputs.OutputBlock": WIDE_KINDS,
     "steps.OutputTargets": FORMS, "many_outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
-#: Numbers that are seldom a place in an array.
-ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
 #: The arguments of the classes, which Cython does not tell.
 CLASSES = {
     Held: "name array shape formats writes",
@@ -124,9 +123,7 @@ class Sizes:
     def integers(self, array):
         """Row numbers, columns or row starts; of hostile parts one of them may be any number."""
         if self.hostile and len(array) and self.random.random() < 0.4:
-            limits, array = np.iinfo(array.dtype), array.copy()
-            odd = min(max(self.one_of(*ODD_PLACES), limits.min), limits.max)
-            array[self.random.integers(len(array))] = odd
+            array, _ = with_an_odd_entry(array, self.random)
         return self.place(array)
 
     def reals(self, *shape, least=-2.0):
