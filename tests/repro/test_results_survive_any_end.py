@@ -1,7 +1,6 @@
 """A study keeps every finished measurement however it ends; damaged files are refused in a line."""
 
 import errno
-import json
 import re
 import shutil
 from dataclasses import replace
@@ -9,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 from support import one_line_about
-from support.studies import KEYS, Counting, svmlight_rows
+from support.studies import KEYS, Counting, svmlight_rows, tiny_run
 
 from benchmarks import readme
 from benchmarks.__main__ import main as benchmarks_main
@@ -36,16 +35,13 @@ def quick(monkeypatch):
 
 def test_a_study_writes_numbers_page_and_figure(tmp_path):
     """The three files name the settings, the machine and the commit."""
-    document = run(Counting(), QUICK, tmp_path)
+    document, page = tiny_run(Counting(), QUICK, tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"counting.json", "counting.md", "counting.svg"}
-    assert load("counting", tmp_path) == document == json.loads(json.dumps(document))
     assert document["records"]["c"].items() >= {"before": 2, "value": [1.5, 2.5]}.items()
     assert {"machine", "versions", "commit", "settings", "finished"} <= set(document)
-    page = (tmp_path / "counting.md").read_text()
     assert "| 5 |" in page
     assert document["machine"]["processor"] in page
-    assert "<svg" in (tmp_path / "counting.svg").read_text()
 
 
 def test_an_interrupted_run_goes_on_where_it_was(quick, tmp_path):
