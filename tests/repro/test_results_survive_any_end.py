@@ -4,6 +4,7 @@ import errno
 import re
 import shutil
 from dataclasses import replace
+from itertools import accumulate, product
 from unittest.mock import Mock
 
 import pytest
@@ -44,7 +45,7 @@ def test_a_study_writes_numbers_page_and_figure(tmp_path):
     assert document["machine"]["processor"] in page
 
 
-def test_an_interrupted_run_goes_on_where_it_was(quick, tmp_path):
+def test_an_interrupted_run_goes_on_where_it_was(quick, tmp_path, capsys):
     """No cell is measured twice, and the document counts the interruption."""
     with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command continues"):
         run(Counting(failing="c"), QUICK, tmp_path)
@@ -52,6 +53,7 @@ def test_an_interrupted_run_goes_on_where_it_was(quick, tmp_path):
     again = Counting()
     document = run(again, QUICK, tmp_path)
     assert again.ran == ["c", "d", "e"]
+    assert capsys.readouterr().out == "counting: 2 of 5 pieces are measured already\n"
     assert document["resumed"] == 1
     assert list(document["records"]) == KEYS
     assert "resumed 1 time." in (tmp_path / "counting.md").read_text()
@@ -207,9 +209,10 @@ def journal(quick, tmp_path):
 def test_a_journal_may_end_anywhere(journal):
     """A run that is killed while it writes loses no more than what it was writing."""
     path, expected = journal
-    whole, lines = path.read_bytes(), path.read_text().splitlines(keepends=True)
-    for length in range(len(lines[0]), len(whole), 11):
-        path.write_bytes(whole[:length])
+    whole = path.read_bytes()
+    first, *ends = accumulate(map(len, whole.splitlines(keepends=True)))
+    for end, more in product(ends, (-20, -1, 0, 1, 20)):
+        path.write_bytes(whole[: max(first, end + more)])
         document = run(Counting(), QUICK, path.parent)
         assert document["records"] == expected
 
