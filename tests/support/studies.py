@@ -14,7 +14,7 @@ KEYS = list("abcde")
 
 
 class Counting(Study):
-    """Five cells that record when they ran; one of them may fail.
+    """Five cells that record when they ran; one of them may be interrupted.
 
     Their numbers depend on nothing but their names.
     """
@@ -22,16 +22,15 @@ class Counting(Study):
     name = "counting"
     title = "Counting"
 
-    def __init__(self, failing=None, error=KeyboardInterrupt):
-        self.failing, self.error = failing, error
-        self.ran = []
+    def __init__(self, failing=None):
+        self.failing, self.ran = failing, []
 
     def cells(self, settings):
         return [Cell(key, lambda records, key=key: self.measured(key, records)) for key in KEYS]
 
     def measured(self, key, records):
         if key == self.failing:
-            raise self.error
+            raise KeyboardInterrupt
         self.ran.append(key)
         seconds = np.random.default_rng(ord(key)).exponential(size=3).tolist()
         more = {"seconds": seconds, "who": f"é {key}", "nested": [{"count": ord(key)}, None]}
