@@ -56,6 +56,21 @@ def test_the_committed_page_follows_from_the_committed_results(committed):
     assert "nan" not in re.findall(r"\w+", page)
 
 
+def test_what_is_reproduced_comes_from_the_records(committed):
+    """Other records give other entries: a number that is typed would pass all other tests."""
+    documents, below = copy.deepcopy(committed)
+    before = found_of(entry("fobos lazy"), Committed(documents, below))
+    records = documents["table"]["records"]
+    for key in records:
+        if key.startswith("looked up/fobos/round"):
+            records[key] = {name: 2 * value for name, value in records[key].items()}
+    after = found_of(entry("fobos lazy"), Committed(documents, below))
+    assert after.factor == pytest.approx(2 * before.factor)
+    below["dexter"]["stability"]["records"]["rows"]["train"] = 600
+    rows = found_of(entry("repository rows"), Committed(documents, below))
+    assert rows.reproduced == "600 in their files"
+
+
 def test_without_results_an_entry_says_so():
     """What no study has measured is not taken for reproduced; errata need no study."""
     nothing = Committed({}, {})
