@@ -14,7 +14,6 @@ from support.dual import (
 )
 from support.matrices import corpus, make_data
 
-from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import gram, minimise, search
 from lazynet.minimum.gram import subsampled
@@ -61,26 +60,6 @@ def test_the_minimum_of_any_small_problem_is_reached(problem):
     """Importances and values may be 0, rows equal and targets far from any prediction."""
     problem = problem.in_floats()
     assert_optimal(problem, minimum_of(problem, tol=1e-7))
-
-
-@each_loss
-@with_and_without_intercept
-def test_integer_importances_are_repeated_rows(loss, fit_intercept):
-    """An importance of 3 is a row three times, and one of 0 is no row."""
-    problem = grid_problem(loss, l1=0.02, l2=0.01, fit_intercept=fit_intercept, n=20, d=5)
-    counts = np.random.default_rng(0).integers(0, 4, 20)
-    weighted = minimum_of(problem._replace(importances=counts.astype(float).tolist()))
-    repeated = minimum_of(
-        problem._replace(
-            rows=np.repeat(problem.rows, counts, axis=0).tolist(),
-            targets=np.repeat(problem.targets, counts).tolist(),
-            importances=None,
-        )
-    )
-    assert abs(weighted.objective - repeated.objective) <= max(weighted.gap, repeated.gap)
-    # The distance to the minimum: l2/2 |w - v|^2 is at most the gap.
-    apart = np.linalg.norm(weighted.coef - repeated.coef)
-    assert apart <= np.sqrt(2.0 * weighted.gap / 0.01) + np.sqrt(2.0 * repeated.gap / 0.01)
 
 
 # --- every way to the minimum ---------------------------------------------------------------------
@@ -293,39 +272,6 @@ def test_equal_targets_need_no_weights(loss, target):
     assert not found.coef.any()
     # Any intercept within epsilon will do for the losses that ignore an error of epsilon.
     assert abs(found.intercept - target) <= problem.epsilon + 1e-14 * (1.0 + abs(target))
-
-
-# --- the same bits --------------------------------------------------------------------------------
-
-BITS = [("log_loss", 1e-3, 0.0), ("squared_hinge", 0.0, 1e-2), ("hinge", 2e-3, 1e-3)]
-
-
-def bits_of(X, y, loss, l1, l2):
-    """Coefficients, intercept, dual variables and gap of a search, as bytes."""
-    importances = 0.5 + np.arange(len(y)) % 3
-    walker = Minimiser(Problem(X, y, importances, get_loss(loss), True), 0)
-    found = walker.to(l1, l2, tol=1e-5, max_iter=40)
-    assert found.coef.any()
-    numbers = [found.coef, np.array([found.intercept, found.gap, found.n_iter]), found.duals]
-    return [part.tobytes() for part in numbers]
-
-
-@pytest.mark.parametrize(("loss", "l1", "l2"), BITS)
-def test_every_vector_level_gives_the_same_bits(loss, l1, l2, monkeypatch):
-    """The machine's best loops and the generic ones."""
-    X, y = corpus(n_rows=100, d=150)
-    found, used = {}, []
-    for level in range(8):
-
-        def at_level(*arrays, level=level):
-            examples = as_examples(*arrays)
-            used.append(examples.at_level(level))
-            return examples
-
-        monkeypatch.setattr(minimise, "as_examples", at_level)
-        bits = bits_of(X, y, loss, l1, l2)
-        found[used[-1]] = bits
-    assert all(bits == found[0] for bits in found.values())
 
 
 def test_duals_from_which_a_search_starts_keep_their_values():
