@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 from support import plan
 from support.algorithms import GIVEN, penalty_of
+from support.matrices import make_data
 from support.parameters import in_rule
 
 import lazynet
@@ -56,16 +56,7 @@ def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number():
 # --- verify ------------------------------------------------------------------------------------
 
 
-def rows(n=60, d=25, seed=0):
-    """Sparse rows with labels that depend on them."""
-    generator = np.random.default_rng(seed)
-    X = sparse.random(n, d, density=0.25, format="csr", random_state=seed)
-    X.data = generator.standard_normal(X.nnz)
-    y = np.where(X @ generator.standard_normal(d) + 0.1 * generator.standard_normal(n) > 0, 1, -1)
-    return X, y
-
-
-def model_of(rule, kind=LazyNetClassifier, l1=1e-2, l2=1e-3, eta0=0.5, **options):
+def model_of(rule, kind=LazyNetClassifier, l1=1e-2, l2=1e-3, eta0=0.1, **options):
     """An estimator with the rule; its rates are constant where a schedule has a say."""
     penalty = penalty_of(rule, l1, l2)
     rates = dict(schedule="constant", eta0=eta0) if rule.scheduled else {}
@@ -95,7 +86,7 @@ AGREEING = {
 @pytest.mark.parametrize(("rule", "engine", "averages"), AGREEING.values(), ids=AGREEING)
 def test_every_exact_rule_agrees(rule, engine, averages):
     """For classes and numbers, with an intercept and without, over two epochs; averages too."""
-    X, y = rows()
+    X, y = make_data()
     for fit_intercept in (False, True):
         model = model_of(rule, fit_intercept=fit_intercept, tol=None)
         report = model.verify(X, y, epochs=2)
@@ -111,7 +102,7 @@ def test_every_exact_rule_agrees(rule, engine, averages):
 @pytest.mark.parametrize("name", ["auto", *ALGORITHMS])
 def test_every_loss_has_default_rates_for_every_rule(name, loss):
     """A fit with nothing but loss and rule works, and every step is that of the reference."""
-    (X, y), row, options = rows(), LOSSES[loss], dict(loss=loss, rule=name, random_state=0)
+    (X, y), row, options = make_data(), LOSSES[loss], dict(loss=loss, rule=name, random_state=0)
     kind = LazyNetClassifier if row.margin else LazyNetRegressor
     y = y if row.margin else 5.0 * y + np.arange(len(y)) % 7
     if name == "saga" and row.curvature is None:
@@ -149,7 +140,7 @@ def assert_disagrees(report, X):
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_an_engine_that_loses_a_step_disagrees(name, step, monkeypatch):
     """The report tells the step from which on weights differ, and a weight, whatever the rule."""
-    X, y = rows()
+    X, y = make_data()
     rule = GIVEN[name]
 
     class LosesAStep(ALGORITHMS[name].engine or ClockEngine):
@@ -169,7 +160,7 @@ def test_an_engine_that_loses_a_step_disagrees(name, step, monkeypatch):
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
     """An overflow in the lazy model alone is a difference; NaN is one too."""
-    X, y = rows()
+    X, y = make_data()
 
     class Overflows(ALGORITHMS[name].engine or ClockEngine):
         def take(self, examples, steps, task, t=0):
@@ -197,7 +188,7 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
 @pytest.mark.parametrize("name", INEXACT_RULES)
 def test_an_inexact_rule_is_refused(name):
     """No twin is equal to an inexact rule; the error lists the rules that can be verified."""
-    X, y = rows()
+    X, y = make_data()
     for rule in (ALGORITHMS[name].rule(), GIVEN[name]):
         with pytest.raises(ValueError, match="verify knows the exact rules") as caught:
             LazyNetClassifier(rule=rule).verify(X, y)
