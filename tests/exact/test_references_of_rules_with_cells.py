@@ -16,7 +16,7 @@ from support.fractions import F, assert_same_steps, problems
 from support.matrices import corpus, make_data
 from support.minima import assert_stationary
 from support.models import RawClassifier
-from support.parameters import in_rule
+from support.parameters import in_rule, rule_with
 
 from lazynet import FTRL, RDA, Stepper, TruncatedGradient
 from lazynet.engines.ftrl import FTRLEngine
@@ -68,7 +68,7 @@ def test_an_l2_penalty_is_refused_with_a_threshold():
 
 
 def test_a_weight_beyond_the_threshold_stays_and_one_at_it_shrinks():
-    """|v| = theta is truncated; theta and a bit is not, over any gap."""
+    """|v| = theta is truncated; theta and a bit is not, over any gap; the engine does the same."""
     options = dict(l1=F(1, 10), threshold=F(1), schedule=lambda t: F(1), zero=F(0))
     learner = DenseTruncatedGradient(2, loss="squared_error", **options)
     learner.weights = [F(1), F(1) + F(1, 1000)]
@@ -76,6 +76,12 @@ def test_a_weight_beyond_the_threshold_stays_and_one_at_it_shrinks():
         learner.step([], [], F(0))
         assert learner.weights == [1 - F(gap, 10), F(1001, 1000)]
     assert truncate(F(1), F(1, 4), F(1)) == F(3, 4)
+    # The first step makes w = 1, and each step pulls it by 1/4.
+    rule = TruncatedGradient(threshold=1.0, schedule="constant", eta0=0.5)
+    stepper = Stepper(2, loss="squared_error", l1=0.5, rule=rule)
+    for example, weight in (([0], [1.0], 2.0), 0.75), (([1], [1.0], 0.0), 0.5):
+        stepper.step(*example)
+        assert stepper.weights.tolist() == [weight, 0.0]
 
 
 # --- RDA and FTRL: the minimisers that define them ----------------------------------------------
@@ -163,21 +169,9 @@ def test_carpenter_is_exact_where_it_says_so(period, changes, data):
 @pytest.mark.parametrize("rule", ["carpenter_inexact", "truncated_gradient", "fobos"])
 def test_a_weight_that_overflows_is_told(rule):
     """An overflowing weight raises; it is not taken for one that has vanished."""
-    X = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]])
-    model = RawClassifier(
-        "hinge",
-        **in_rule(
-            l1=0,
-            l2=0,
-            rule=rule,
-            schedule="constant",
-            eta0=1e150,
-            fit_intercept=False,
-            shuffle=False,
-            max_iter=1,
-            tol=None,
-        ),
-    )
+    X, rule = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]]), rule_with(rule, schedule="constant")
+    options = dict(rule=rule.set_params(eta0=1e150), l1=0.0, l2=0.0, fit_intercept=False)
+    model = RawClassifier("hinge", shuffle=False, max_iter=1, tol=None, **options)
     with pytest.raises(FloatingPointError, match="overflowed"):
         model.fit(X, [1, 0])
     with pytest.raises(FloatingPointError, match="not a finite number"):
@@ -261,24 +255,18 @@ def test_new_rates_leave_the_weights_what_they_are(before, after):
     assert np.count_nonzero(weights) > 0
 
 
-def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen(fit_intercept):
     """Weights need an l2 penalty; the intercept has none, and is 0 until a gradient is seen."""
     X, y = make_data()
-    for fit_intercept in (False, True):
-        model = RawClassifier(
-            rule=FTRL(alpha=0.1, beta=0.0),
-            l1=1e-6,
-            l2=0.1,
-            shuffle=False,
-            fit_intercept=fit_intercept,
-        ).partial_fit(X, y, classes=[0, 1])
-        twin = DenseFTRL(
-            X.shape[1], l1=1e-6, l2=0.1, alpha=0.1, beta=0.0, fit_intercept=fit_intercept
-        )
-        for row, label in zip(X, y, strict=True):
-            twin.step(row.indices.tolist(), row.data.tolist(), 2.0 * label - 1.0)
-        np.testing.assert_allclose(model.coef_[0], twin.weights, atol=1e-12)
-        assert model.intercept_[0] == pytest.approx(twin.intercept, abs=1e-12)
+    options = dict(l1=1e-6, l2=0.1, fit_intercept=fit_intercept)
+    model = RawClassifier(rule=FTRL(alpha=0.1, beta=0.0), shuffle=False, **options)
+    model.partial_fit(X, y, classes=[0, 1])
+    twin = DenseFTRL(X.shape[1], alpha=0.1, beta=0.0, **options)
+    for row, label in zip(X, y, strict=True):
+        twin.step(row.indices.tolist(), row.data.tolist(), 2.0 * label - 1.0)
+    np.testing.assert_allclose(model.coef_[0], twin.weights, atol=1e-12)
+    assert model.intercept_[0] == pytest.approx(twin.intercept, abs=1e-12)
 
 
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
@@ -287,20 +275,3 @@ def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     engine.set_coefficients(np.array([[2.0]]), np.array([-3.0]))
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)
-
-
-# --- thresholds ---------------------------------------------------------------------------------
-
-
-def test_a_weight_at_the_threshold_is_pulled():
-    """The threshold itself belongs to the small weights: the first step makes w 1, and pulls it."""
-    rule = TruncatedGradient(threshold=1.0, schedule="constant", eta0=0.5)
-    stepper = Stepper(2, loss="squared_error", l1=0.5, rule=rule)
-    dense = DenseTruncatedGradient(
-        2, loss="squared_error", l1=0.5, threshold=1.0, schedule=lambda t: 0.5
-    )
-    for example in (([0], [1.0], 2.0), ([1], [1.0], 0.0), ([1], [1.0], 0.0)):
-        stepper.step(*example)
-        dense.step(*example)
-        assert stepper.weights.tolist() == list(dense.weights)
-    assert stepper.weights[0] == 0.25

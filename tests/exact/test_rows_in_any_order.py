@@ -141,12 +141,12 @@ def test_what_becomes_of_a_row_depends_on_this_row_alone(rows, values, seed, spa
 def test_the_flags_of_a_matrix_are_not_believed(disorder, flag):
     """What SciPy remembers of the order may be wrong, whichever way."""
     X, y = corpus(n_rows=40, d=80)
-    expected = LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1)).fit(X, y)
+    model = LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1))
+    expected = model.fit(X, y).coef_
     other, twice = disorder(X), matrix([[3, 1, 3], [2, 2]])
     for each in (other, twice, X):
         each.has_sorted_indices = each.has_canonical_format = flag
-    found = LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1)).fit(other, y)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.fit(other, y).coef_, expected, rtol=1e-9, atol=1e-12)
     assert checked_csr(X) is X
     np.testing.assert_array_equal(checked_csr(twice).toarray()[:, :4], [[0, 1, 0, 2], [0, 0, 2, 0]])
 

@@ -97,7 +97,6 @@ def one_by_one(w, mean, missed, alpha, l1, l2):
 )  # fmt: skip
 @example(w=0.7, mean=0.1, missed=2900, alpha=0.01, l1=0.01, l2=1e-3)  # across, and far beyond
 @example(w=0.7, mean=0.1, missed=14, alpha=0.5, l1=0.0, l2=0.0)  # exactly at zero
-@example(w=0.7, mean=0.1, missed=15, alpha=0.5, l1=0.0, l2=0.0)
 @example(w=0.0, mean=-0.1, missed=10, alpha=0.5, l1=1e-3, l2=0.1)  # away from zero, upwards
 @example(w=0.0, mean=0.1, missed=10, alpha=0.5, l1=1e-3, l2=0.0)  # and downwards
 @example(w=-5.0, mean=-0.1, missed=2000, alpha=1.0, l1=0.1, l2=0.0)  # to zero, and no further

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+from support.matrices import source_of
 from support.parameters import in_rule
 
 import lazynet
-from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
+from lazynet.data import Shuffled, SvmlightFile, cached
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
 
@@ -64,8 +65,7 @@ def data(y="two", of="sparse", dtype="float64", index="int32"):
 
 def in_chunks(X, y, folder):
     """The rows from a generator."""
-    starts = range(0, N_ROWS, 50)
-    return Chunks(lambda: ((X[start : start + 50], y[start : start + 50]) for start in starts))
+    return source_of(X, y)
 
 
 def from_file(X, y, folder):
