@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fractions import F, assert_same_steps, each_order, each_rule, problems
+from support.fractions import F, assert_same_steps, each_order, each_rule, fractions, problems
 
 from lazynet.reference import DenseReference, PlainClock, PlainTables
 from lazynet.reference.averages import DenseAverage, PlainAverage
@@ -45,7 +45,7 @@ def test_tables_equal_dense_exactly(rule, step_order, data):
 
 # --- Dekel's algorithms ---------------------------------------------------------------------------
 
-FRACTIONS = st.fractions(-4, 4, max_denominator=6)
+FRACTIONS = fractions(-4, 4, 6)
 
 
 @st.composite
@@ -59,7 +59,7 @@ def dekel_problems(draw):
         )
     )
     mean = draw(st.none() | st.lists(FRACTIONS, min_size=n, max_size=n))
-    return n, rows, mean, draw(st.fractions(F(1, 6), 3, max_denominator=6))
+    return n, rows, mean, draw(fractions(F(1, 6), 3, 6))
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])

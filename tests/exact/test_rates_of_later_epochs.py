@@ -14,7 +14,7 @@ from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.reference.from_data import DenseFromData
 
-N, D = 60, 50
+N, D = 40, 30
 #: The shares of the full rates in every epoch.
 SHARES = {
     1: [1.0],

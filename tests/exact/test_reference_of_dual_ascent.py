@@ -4,7 +4,6 @@ The losses without logarithms are tested in exact fractions, where an inequality
 """
 
 import math
-from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -21,13 +20,12 @@ from support.dual import (
     run_to_the_minimum,
     targets_of,
 )
+from support.fractions import F, fractions
 
 from lazynet.losses import LOSSES
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import CONJUGATES, UPDATES, best_dual, conjugate
 from lazynet.reference.losses import LOSSES as TWINS
-
-F = Fraction
 
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -56,7 +54,7 @@ def test_fenchel_and_young(loss, data):
     """l(p) + l*(-alpha) + alpha p is 0 or more, and 0 where alpha = -l'(p)."""
     y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
     # alpha where the conjugate is finite, or anywhere
-    alpha = data.draw(duals_of(loss, y, epsilon) | st.fractions(-9, 9, max_denominator=8))
+    alpha = data.draw(duals_of(loss, y, epsilon) | fractions(-9, 9, 8))
     alpha, p, y, epsilon = numbers_of(loss, alpha, data.draw(VALUES), y, epsilon)
     value, slope = TWINS[loss]
     slack = rounding_of(loss, alpha, p)
@@ -89,7 +87,7 @@ def step_objective(loss, a, alpha, p, y, q, epsilon):
 
 
 @each_loss
-@given(data=st.data(), q=st.just(F(0)) | st.fractions(F(1, 64), 64, max_denominator=64))
+@given(data=st.data(), q=st.just(F(0)) | fractions(F(1, 64), 64, 64))
 def test_no_dual_variable_is_better(loss, data, q):
     """Neither a drawn one nor a near one; q = 0 included."""
     y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)

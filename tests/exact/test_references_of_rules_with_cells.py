@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support import examples_of, plan, rows
 from support.algorithms import GIVEN, RULES_WITH_CELLS, loss_of
-from support.fractions import F, assert_same_steps, problems
+from support.fractions import F, assert_same_steps, fractions, problems
 from support.matrices import corpus, make_data
 from support.minima import assert_stationary
 from support.models import RawClassifier
@@ -46,7 +46,7 @@ def truncated(problem, options):
 
 @given(
     problem=problems("sgd", "gradient_first", below_one=True),
-    l1=st.fractions(0, 2, max_denominator=8),
+    l1=fractions(0, 2, 8),
     period=st.integers(1, 6),
 )
 def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l1, period):

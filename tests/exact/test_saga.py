@@ -1,12 +1,11 @@
 """SAGA: the reference keeps means and minimises, gaps of any length are exact, what it refuses."""
 
-from fractions import Fraction as F
-
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support import plan, rows
+from support.fractions import F, fractions
 from support.matrices import make_data
 from support.models import RawClassifier, RawRegressor
 
@@ -19,8 +18,8 @@ from lazynet.reference.saga import DenseSAGA
 
 # --- the reference is what the paper defines ------------------------------------------------------
 
-NUMBERS = st.fractions(-3, 3, max_denominator=4)
-STRENGTHS = st.just(F(0)) | st.fractions(0, 2, max_denominator=4)
+NUMBERS = fractions(-3, 3, 4)
+STRENGTHS = st.just(F(0)) | fractions(0, 2, 4)
 
 
 @st.composite
@@ -29,12 +28,10 @@ def exact_problems(draw):
     d, n = draw(st.integers(1, 3)), draw(st.integers(1, 4))
     X = draw(st.lists(st.lists(NUMBERS, min_size=d, max_size=d), min_size=n, max_size=n))
     y = draw(st.lists(NUMBERS, min_size=n, max_size=n))
-    s = draw(
-        st.lists(st.just(F(1)) | st.fractions(0, 2, max_denominator=2), min_size=n, max_size=n)
-    )
+    s = draw(st.lists(st.just(F(1)) | fractions(0, 2, 2), min_size=n, max_size=n))
     options = dict(
         l1=draw(STRENGTHS), l2=draw(STRENGTHS), fit_intercept=draw(st.booleans()),
-        alpha=draw(st.fractions(F(1, 8), 1, max_denominator=8)),
+        alpha=draw(fractions(F(1, 8), 1, 8)),
     )  # fmt: skip
     return X, y, s, draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6)), options
 

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +14,7 @@ from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import LOSSES as TWINS
-
-F = Fraction
+from support.fractions import F, fractions
 
 
 def precise_log_loss(m: Decimal) -> Decimal:
@@ -34,7 +32,7 @@ RATIONAL_LOSSES = [name for name in LOSSES if name not in PRECISE]
 MINIMISED = [name for name, loss in LOSSES.items() if not loss.trivial_minimum]
 
 
-def precise_loss(loss: str, p: Fraction, y: Fraction) -> Fraction:
+def precise_loss(loss: str, p: F, y: F) -> F:
     """A loss with a logarithm as a fraction, right to some fifty digits."""
     with localcontext() as context:
         context.prec = 60
@@ -45,9 +43,9 @@ def precise_loss(loss: str, p: Fraction, y: Fraction) -> Fraction:
 each_loss = pytest.mark.parametrize("loss", MINIMISED)
 with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
 
-VALUES = st.fractions(-3, 3, max_denominator=4)
-NONNEGATIVE = st.just(F(0)) | st.fractions(0, 2, max_denominator=8)
-POSITIVE = st.fractions(F(1, 8), 2, max_denominator=8)
+VALUES = fractions(-3, 3, 4)
+NONNEGATIVE = st.just(F(0)) | fractions(0, 2, 8)
+POSITIVE = fractions(F(1, 8), 2, 8)
 
 
 class DualProblem(NamedTuple):
@@ -108,7 +106,7 @@ def interval_of(loss: str, y: Any, epsilon: Any) -> tuple[Any, Any]:
 def duals_of(loss: str, y: Any, epsilon: Any) -> Any:
     """Dual variables of an example where the conjugate is finite, the ends of the interval too."""
     low, high = (F(min(max(end, -6), 6)) for end in interval_of(loss, y, epsilon))
-    return st.fractions(low, high, max_denominator=8)
+    return fractions(low, high, 8)
 
 
 def dual_within(loss: str, share: float, y: Any, epsilon: Any) -> float:

@@ -1,6 +1,8 @@
 """Problems in exact fractions, for the plain Python forms in lazynet.reference."""
 
 from fractions import Fraction
+from functools import cache
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,8 +12,24 @@ from lazynet.reference import DenseReference
 
 F = Fraction
 
-WEIGHTS = st.fractions(-6, 6, max_denominator=8)
-STRENGTHS = st.just(F(0)) | st.fractions(0, 2, max_denominator=8)
+
+@cache
+def fractions(low: Any, high: Any, most: int) -> Any:
+    """``st.fractions(low, high, max_denominator=most)``, which takes many times as long to draw.
+
+    >>> from hypothesis import find
+    >>> find(fractions(-1, 1, 3), lambda number: number.denominator > 1)
+    Fraction(1, 2)
+    """
+    numbers = [
+        F(n, d) for d in range(1, most + 1) for n in range(ceil(low * d), 1 + floor(high * d))
+    ]
+    numbers.sort(key=lambda number: (number.denominator, abs(number), -number))
+    return st.sampled_from(numbers)
+
+
+WEIGHTS = fractions(-6, 6, 8)
+STRENGTHS = st.just(F(0)) | fractions(0, 2, 8)
 
 
 class Step(NamedTuple):
@@ -67,16 +85,16 @@ def problems(draw: Any, rule: str, step_order: str, below_one: bool = False) -> 
     start = draw(st.lists(WEIGHTS, min_size=1, max_size=7))
     l2 = draw(STRENGTHS)
     if below_one and l2:
-        rates = st.fractions(0, F(11, 12), max_denominator=12).map(lambda share: share / l2)
+        rates = fractions(0, F(11, 12), 12).map(lambda share: share / l2)
     else:
-        rates = st.fractions(0, 2, max_denominator=8)
+        rates = fractions(0, 2, 8)
         if l2:
             rates |= st.just(1 / l2)  # the wipe itself, at which SGD has a = 0
     steps = st.builds(
         Step,
         row=st.dictionaries(st.integers(0, len(start) - 1), WEIGHTS),
         target=st.sampled_from([-1, 1]),
-        importance=st.just(F(1)) | st.fractions(0, 3, max_denominator=4),
+        importance=st.just(F(1)) | fractions(0, 3, 4),
         eta=rates,
         rebase=st.booleans(),
     )

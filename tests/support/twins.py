@@ -1,6 +1,7 @@
 """Engines of one or several outputs beside the dense twins of their outputs, chunk by chunk."""
 
 import dataclasses
+import functools
 import itertools
 from collections import Counter
 
@@ -172,6 +173,10 @@ class Twins:
             # An inexact rule is held against its own plain form.
             patch.setitem(ALGORITHMS, row.rule.name, dataclasses.replace(row, exact=True))
             self.each = [BoundedReference(plan, *size) for _ in range(run.n_outputs or 1)]
+        # The plain form of Carpenter's rule asks for the rate of a step at every weight.
+        for dense in (part for twin in self.each for part in (twin.dense, twin.nearby)):
+            if hasattr(dense, "schedule"):
+                dense.schedule = functools.cache(dense.schedule)
         self.run = run
 
     def step(self, step):
