@@ -12,14 +12,12 @@ from support.dual import (
     minimiser_of,
     with_and_without_intercept,
 )
-from support.matrices import corpus, make_data
+from support.matrices import make_data
 
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import gram, minimise, search
 from lazynet.minimum.gram import subsampled
-from lazynet.minimum.iterate import UNKNOWN, at, proved
 from lazynet.minimum.minimise import Minimiser, Problem
-from lazynet.penalties import ElasticNet
 
 TOL = 1e-9
 SMOOTH = [name for name in MINIMISED if LOSSES[name].curvature is not None]
@@ -144,35 +142,7 @@ def test_a_search_with_a_subsampled_step_reaches_the_minimum(n, fit_intercept, m
     assert abs(one.objective - other.objective) <= one.target
 
 
-# --- from zero weights ---------------------------------------------------------------------------
-
-
-@each_loss
-@with_and_without_intercept
-@pytest.mark.parametrize("n_features", [6, 1500])
-def test_a_search_from_zero_weights_starts_where_the_rows_say(loss, fit_intercept, n_features):
-    """Objective, duals and u of the start are those that a pass over compact rows finds."""
-    random = np.random.default_rng(0)
-    X, y = corpus(60, n_features)
-    X.data = random.standard_normal(X.nnz)
-    y = y if LOSSES[loss].margin else 1.0 + random.standard_normal(60)
-    importances = random.choice([0.0, 1.0, 2.5], 60)
-    walker = Minimiser(Problem(X, y, importances, get_loss(loss), fit_intercept), 0)
-    # Some features leave, and the others are numbered anew.
-    penalty = ElasticNet(0.2 * walker.largest_l1, 0.1)
-    start = walker._start(penalty)
-    mean = walker._compact.mean
-    wanted = at(mean, penalty, np.zeros(mean.n_columns), walker.intercept)
-    if mean.loss.curvature is None:
-        duals = mean.balanced_slopes(wanted.margins, walker.intercept)
-        wanted = wanted.changed(duals=duals, correlations=UNKNOWN)
-    wanted = proved(mean, penalty, wanted)
-    start = proved(mean, penalty, start)
-    close = dict(rtol=1e-10, atol=1e-12)
-    for name in ("weights", "margins", "duals", "curvatures", "correlations", "objective", "gap"):
-        np.testing.assert_allclose(getattr(start, name), getattr(wanted, name), **close)
-    # Where a slope has no bound, all features with values stay.
-    assert mean.n_columns < X.shape[1] or n_features == 6 or LOSSES[loss].unbounded_slope
+# --- features, penalties and rounding ------------------------------------------------------------
 
 
 def test_features_without_values_leave_rows_that_are_then_full():

@@ -140,20 +140,6 @@ def test_a_step_keeps_a_bound_that_is_better_than_its_own():
     assert there.proof is close.proof
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_duals_of_a_model_prove_a_gap_one_step_earlier(fit_intercept):
-    """Those of the weights prove it later, at some of the targets."""
-    problem, earlier = Problem("log_loss", fit_intercept, False, 0.0), 0
-    for target in 10.0 ** -np.arange(1.0, 10.0, 0.25):
-        steps, now = NewtonSteps(problem.compact, problem.penalty, target, 1.0), problem.start
-        while now.gap > target:
-            chosen = steps.working_set(now)
-            own = problem.proved(steps.move(now, chosen)[0])
-            now = steps.step(now, chosen, len(now.duals))
-        earlier += own.gap > target
-    assert earlier > 3
-
-
 @pytest.mark.parametrize("n_weights", [9, 600])
 def test_not_all_features_join_at_once(n_weights):
     """Those with the largest |u_j| join: 512, or as many as there are weights."""

@@ -124,15 +124,6 @@ def test_so_are_rates_from_the_rows(standardize, seed, epochs):
         assert not differs_from_the_reference(model, X, targets, from_data_of(model.loss, factor))
 
 
-@EPOCHS
-@pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
-def test_verify_lowers_the_rates_of_both_models(kind, epochs):
-    X, y = documents()
-    report = kind().verify(X, y, epochs=epochs)
-    assert report.agrees
-    assert report.steps_compared == N * epochs
-
-
 # --- when rates fall ----------------------------------------------------------------------------
 
 

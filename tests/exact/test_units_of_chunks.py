@@ -1,17 +1,15 @@
 """Units of the rows so far equal the reference, and weights in these units dense weights."""
 
-import copy
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import is_classifier
-from support import same_bits
 from support.algorithms import VARIANTS, penalty_of
 from support.twins import Twins
 
@@ -49,31 +47,6 @@ def assert_same_units(moments, sizes, means):
     """Sizes and means are the same up to rounding."""
     np.testing.assert_allclose(moments.sizes, sizes, rtol=1e-9)
     np.testing.assert_allclose(moments.means, means, rtol=1e-9, atol=1e-9 * np.max(sizes))
-
-
-# Few chunks leave a full feature alone.
-@settings(max_examples=max(60, settings().max_examples))
-@given(chunks(), FLAGS, FLAGS)
-def test_units_of_the_rows_so_far_equal_the_reference(given, own, centred):
-    """After every chunk, of which only the features that it touches and full ones are visited."""
-    X, ends = given
-    moments = FeatureMoments.of(X.shape[1], own, centred)
-    twin = RunningUnits(own=own, centred=centred)
-    for start, stop in pairwise(ends):
-        rows = sparse.csr_matrix(X[start:stop])
-        moments.count(rows)
-        moments.settle(rows.indices)
-        twin.count(X[start:stop].tolist())
-        assert moments.counts[1] == pytest.approx(twin.shared, rel=1e-9)
-        assert_same_units(moments, twin.sizes, twin.means)
-        assert moments.full.tolist() == [j for j, m in enumerate(X[:stop].T) if is_full(m)]
-        anew = copy.deepcopy(moments)
-        for name in ("sizes", "means", "full"):
-            assert same_bits(getattr(anew, name), getattr(moments, name))
-
-
-def is_full(column):
-    return 2 * np.count_nonzero(column) >= len(column) and column.any()
 
 
 @given(chunks(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]), FLAGS)
