@@ -173,18 +173,25 @@ def test_l1_and_l2_mean_the_same_in_every_rule(rule):
 # --- warm starts --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", ["rda", "ftrl", "adagrad"])
-def test_a_warm_start_goes_on_as_partial_fit_does(rule):
-    """The sums of gradients are kept, and the first weights and all later ones are the same."""
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("rule", [RDA(), FTRL(), AdaGrad(), FoBoS(FromData())], ids=str)
+def test_a_warm_start_goes_on_as_partial_fit_does(rule, n_classes):
+    """Sums of gradients and rates are kept: the first weights and all later ones are the same."""
     X, y = corpus(n_rows=120, d=30)
-    options = dict(rule=rule, l1=1e-3, l2=1e-3, shuffle=False, tol=None)
-    model = RawClassifier(**in_rule(max_iter=5, warm_start=True, **options)).fit(X, y)
-    further = RawClassifier(**in_rule(max_iter=5, **options)).fit(X, y).partial_fit(X, y)
-    before = model.coef_
-    model.set_params(max_iter=1).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, further.coef_)
-    np.testing.assert_array_equal(model.intercept_, further.intercept_)
+    y = y if n_classes == 2 else np.arange(120) % 3
+    options = dict(rule=rule, l1=1e-3, l2=1e-3, shuffle=False, tol=None, max_iter=1)
+    model = RawClassifier(**options, warm_start=True).fit(X, y)
+    further = RawClassifier(**options).fit(X, y).partial_fit(X, y)
+    before, first = model.coef_, model.eta0_
+    model.fit(X, y)
+    # A warm start of FoBoS loads the weights, which are scaled and rounded.
+    rtol = 1e-9 if rule.name == "fobos" else 0.0
+    np.testing.assert_allclose(model.coef_, further.coef_, rtol=rtol)
+    np.testing.assert_allclose(model.intercept_, further.intercept_, rtol=rtol)
+    np.testing.assert_allclose(model.eta0_, further.eta0_, rtol=rtol)
     assert np.any(model.coef_ != before)
+    assert rule.name != "fobos" or model.eta0_ < first
+    assert model.set_params(rule=FoBoS("power", eta0=0.25)).fit(X, y).eta0_ == 0.25
 
 
 # --- rates of the clock ---------------------------------------------------------------------------
@@ -295,24 +302,6 @@ def test_weights_that_are_given_are_not_rescaled():
     # The given weight is right: nothing is to be learned.
     for targets, given in ((y, [2.0]), (np.column_stack([y, -y]), [[2.0], [-2.0]])):
         np.testing.assert_array_equal(model.fit(X, targets, coef_init=given).coef_, given)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_warm_start_goes_on_with_the_rates(n_classes):
-    """The rates after a warm start are those of a run that went on, not those of a first step."""
-    X, y = corpus(n_rows=90, d=60)
-    y = y if n_classes == 2 else np.arange(90) % 3
-    options = dict(rule=FoBoS(FromData()), tol=None, shuffle=False)
-    once = RawClassifier(**options, max_iter=1, warm_start=True).fit(X, y)
-    first = once.eta0_
-    # The rates fall after the second of four epochs.
-    twice = RawClassifier(**options, max_iter=4)
-    twice.fit(X, y, callback=lambda epoch: epoch.epoch == 1)
-    again = once.fit(X, y)
-    np.testing.assert_allclose(again.coef_, twice.coef_, rtol=1e-9)
-    assert again.eta0_ == pytest.approx(twice.eta0_)
-    assert again.eta0_ < first
-    assert again.set_params(rule=FoBoS("power", eta0=0.25)).fit(X, y).eta0_ == 0.25
 
 
 def test_what_cannot_have_these_rates_is_refused():
