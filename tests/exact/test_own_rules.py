@@ -104,25 +104,13 @@ def test_a_wrong_map_is_caught(page, shrink):
         assert_matches_reference(problem.stepper(), problem)
 
 
-class Nameless(Proximal):
-    pass
+def rule_named(title, base=Proximal, **fields):
+    """A class of rules."""
+    return type(title, (base,), fields)
 
 
-class NamedFobos(Proximal):
-    name = "fobos"
-
-
-class Own(Proximal):
-    name = "own"
-
-
-class OwnBelow2(Proximal):
-    name = "own"
-    decay_below = 2.0
-
-
-class Grouped(FoBoS):
-    name = "grouped"
+Own = rule_named("Own", name="own")
+Taken = rule_named("Taken", name="fobos")
 
 
 @pytest.mark.parametrize(
@@ -130,14 +118,21 @@ class Grouped(FoBoS):
     [
         (dict(rule=Own()), TypeError, r"rule must be a subclass of Proximal, got Own\(\)"),
         (dict(rule=Stepper), TypeError, "rule must be a subclass of Proximal, got <class"),
-        (dict(rule=Nameless), ValueError, "Nameless.name must be a name .* got None"),
-        (dict(rule=NamedFobos), ValueError, "NamedFobos.name must be a name besides .*'fobos'"),
-        (dict(rule=Grouped), ValueError, r"Grouped has the parameters \['group'\], but its shrink"),
+        (dict(rule=rule_named("Nameless")), ValueError, "Nameless.name must be a name .* got None"),
+        (dict(rule=Taken), ValueError, "Taken.name must be a name besides .*got 'fobos'"),
+        (
+            dict(rule=rule_named("Grouped", FoBoS, name="grouped")),
+            ValueError,
+            r"Grouped has the parameters \['group'\], but its shrink",
+        ),
         (dict(shrink=lambda eta, l1, l2: None), ValueError, "for an array of rates: .*None"),
         (dict(shrink=lambda eta, l1, l2: fobos(eta, l1, l2)[:2]), ValueError, "not enough values"),
         (dict(shrink=lambda eta, l1, l2: (1.0, 0.0, 0.0)), ValueError, r"a number for each rate"),
         (
-            dict(rule=OwnBelow2, shrink=lambda eta, l1, l2: (1 - eta * l2, eta * l2, eta * l1)),
+            dict(
+                rule=rule_named("Own", name="own", decay_below=2.0),
+                shrink=lambda eta, l1, l2: (1 - eta * l2, eta * l2, eta * l1),
+            ),
             ValueError,
             r"0 < a <= 1, or the rule needs a lower decay_below: a is \[-0.998",
         ),
