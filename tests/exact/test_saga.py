@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support import plan, rows
-from support.fractions import F, fractions
+from support.dual import POSITIVE, dual_problems
+from support.fractions import F
 from support.matrices import make_data
 from support.models import RawClassifier, RawRegressor
 
@@ -18,32 +19,16 @@ from lazynet.reference.saga import DenseSAGA
 
 # --- the reference is what the paper defines ------------------------------------------------------
 
-NUMBERS = fractions(-3, 3, 4)
-STRENGTHS = st.just(F(0)) | fractions(0, 2, 4)
 
-
-@st.composite
-def exact_problems(draw):
-    """Rows of up to 3 features, targets, importances and an order, all of them fractions."""
-    d, n = draw(st.integers(1, 3)), draw(st.integers(1, 4))
-    X = draw(st.lists(st.lists(NUMBERS, min_size=d, max_size=d), min_size=n, max_size=n))
-    y = draw(st.lists(NUMBERS, min_size=n, max_size=n))
-    s = draw(st.lists(st.just(F(1)) | fractions(0, 2, 2), min_size=n, max_size=n))
-    options = dict(
-        l1=draw(STRENGTHS), l2=draw(STRENGTHS), fit_intercept=draw(st.booleans()),
-        alpha=draw(fractions(F(1, 8), 1, 8)),
-    )  # fmt: skip
-    return X, y, s, draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6)), options
-
-
-@given(problem=exact_problems())
-def test_a_step_of_the_reference_minimises_what_defines_it(problem):
+@given(problem=dual_problems(["squared_error"], n_steps=16), alpha=POSITIVE)
+def test_a_step_of_the_reference_minimises_what_defines_it(problem, alpha):
     """Every weight after every step, over fractions, with means computed anew from all rows."""
-    X, y, s, order, options = problem
+    X, y, s = problem.rows, problem.targets, problem.importances
+    l1, l2 = problem.l1, problem.l2
     n, d = len(X), len(X[0])
+    options = dict(alpha=alpha, l1=l1, l2=l2, fit_intercept=problem.fit_intercept)
     twin = DenseSAGA(d, n_rows=n, loss="squared_error", zero=F(0), **options)
-    alpha, l1, l2 = options["alpha"], options["l1"], options["l2"]
-    for i in order:
+    for i in (i for i in problem.order if i is not None):
         w, b, table = list(twin.weights), twin.intercept, list(twin.slopes)
         p = sum(w_j * x for w_j, x in zip(w, X[i], strict=True)) + b
         g = s[i] * (p - y[i])
@@ -58,7 +43,7 @@ def test_a_step_of_the_reference_minimises_what_defines_it(problem):
                 assert abs(pull) <= alpha * l1
             else:
                 assert pull == (-1 if found > 0 else 1) * alpha * l1
-        if options["fit_intercept"]:
+        if problem.fit_intercept:
             assert twin.intercept == b - alpha * (g - table[i] + F(sum(table)) / n)
         else:
             assert twin.intercept == 0
