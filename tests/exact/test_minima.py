@@ -18,6 +18,7 @@ from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import gram, minimise, search
 from lazynet.minimum.gram import subsampled
 from lazynet.minimum.minimise import Minimiser, Problem
+from lazynet.penalties import ElasticNet
 
 TOL = 1e-9
 SMOOTH = [name for name in MINIMISED if LOSSES[name].curvature is not None]
@@ -142,7 +143,18 @@ def test_a_search_with_a_subsampled_step_reaches_the_minimum(n, fit_intercept, m
     assert abs(one.objective - other.objective) <= one.target
 
 
-# --- features, penalties and rounding ------------------------------------------------------------
+# --- starts, features, penalties and rounding -----------------------------------------------------
+
+
+@each_loss
+@with_and_without_intercept
+def test_a_search_from_zero_weights_starts_with_the_best_intercept(loss, fit_intercept):
+    """The objective is that of zero weights, and the duals balance each other."""
+    problem = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=fit_intercept, n=25, d=6)
+    walker = minimiser_of(problem)
+    start = walker._start(ElasticNet(0.2 * walker.largest_l1, 0.1))
+    assert start.objective == pytest.approx(walker.at_zero, rel=1e-12)
+    assert not fit_intercept or abs(problem.reference().balance(start.duals.tolist())) <= 1e-9
 
 
 def test_features_without_values_leave_rows_that_are_then_full():
