@@ -8,11 +8,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
 import pytest
+from scipy import sparse
 from support import ROOT, numbers_in, without_numbers
 
 import lazynet
@@ -98,45 +98,22 @@ def test_links_lead_somewhere(path):
     assert not missing
 
 
-class Column(list):
-    """A column of pyarrow, as far as the page on files uses it."""
-
-    def flatten(self):
-        """The entries of all lists."""
-        return Column(entry for entries in self for entry in entries)
-
-    def value_lengths(self):
-        """The length of each list."""
-        return Column(map(len, self))
-
-    def to_numpy(self):
-        """The entries."""
-        return np.array(self)
-
-
-class Batch(dict):
-    """Rows of pyarrow: columns by their names."""
-
-    def __len__(self):
-        return len(self["label"])
-
-
 def test_the_recipe_for_parquet(monkeypatch, tmp_path):
-    """It writes the rows of all batches; pyarrow has a stand-in."""
+    """It writes the rows of all batches."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
-    first = Batch(indices=Column([[0, 7], []]), values=Column([[1.0, 2.5], []]))
-    second = Batch(indices=Column([[2_999]]), values=Column([[-3.0]]), label=Column([0]))
-    first["label"] = Column([1, 0])
-    table = SimpleNamespace(iter_batches=lambda: iter([first, second]))
-    parquet = SimpleNamespace(ParquetFile=lambda path: table)
-    monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(parquet=parquet))
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", parquet)
+    n = 30_000  # three rows so many times are two batches
+    indices, values = [[0, 7], [], [2_999]] * n, [[1.0, 2.5], [], [-3.0]] * n
+    table = pyarrow.table(dict(indices=indices, values=values, label=[1, 0, 0] * n))
+    parquet.write_table(table, "clicks.parquet")
     ((recipe, _),) = blocks_of(text_of("data_files"), "py")
     exec(recipe, {"np": np, "Chunks": Chunks})
-    ((X, y, _),) = RowsFile("clicks.rows").chunks()
-    assert X.shape == (3, 3_000)
-    assert (X.indices.tolist(), X.indptr.tolist()) == ([0, 7, 2_999], [0, 2, 2, 3])
-    assert (X.data.tolist(), y.tolist()) == ([1.0, 2.5, -3.0], [1.0, 0.0, 0.0])
+    X, y, _ = zip(*RowsFile("clicks.rows").chunks(), strict=True)
+    X, y = sparse.vstack(X), np.concatenate(y)
+    assert X.shape == (3 * n, 3_000)
+    assert (X.indices.tolist(), X.data.tolist()) == ([0, 7, 2_999] * n, [1.0, 2.5, -3.0] * n)
+    assert np.diff(X.indptr).tolist() == [2, 0, 1] * n
+    assert y.tolist() == [1.0, 0.0, 0.0] * n
 
 
 @pytest.mark.parametrize("name", TASKS)
