@@ -1,7 +1,6 @@
 """How long fit trains, what it tells of every epoch, and which weights it keeps."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,10 +27,8 @@ from lazynet import (
     Tables,
     load,
 )
-from lazynet.losses import LOSSES_OF_CLASSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.training import rows as in_memory
-from lazynet.training.automatic import SHARE_AFTER_RESTART, share_of_rates
 from lazynet.training.folds import split
 from lazynet.training.settings import TOL
 
@@ -138,7 +135,10 @@ def restarted(model):
         {"rule": FoBoS(eta0=9.0)}, {"rule": "ftrl"})),
 ], ids=str)  # fmt: skip
 def test_a_first_epoch_worse_than_a_constant_restarts_training(options, capsys):
-    """With the log loss of two classes and automatic rates of AdaGrad; the fit says so."""
+    """With the log loss of two classes and automatic rates of AdaGrad; the fit says so.
+
+    The steps after it are those of ``exact/test_rates_of_later_epochs.py``.
+    """
     X, y = noisy_documents()
     y[:50] = 0
     restarts = options.pop("restarts")
@@ -150,30 +150,10 @@ def test_a_first_epoch_worse_than_a_constant_restarts_training(options, capsys):
         weights = len(y) / 2 / np.bincount(y)[y] if model.class_weight else np.ones(len(y))
         constant = loss_of_constant(y, weights) if model.fit_intercept else np.log(2.0)
         assert model.history_[0]["progressive_loss"] > constant
+        assert model.t_ == (model.n_iter_ - 1) * len(y)
+        assert model.best_epoch_ > 0
         assert printed[0].split()[12] == f"{constant:.6g}:"
         assert f"whose loss is {constant:.4g}" in model.auto_[-1].reason
-
-
-@pytest.mark.parametrize("max_iter", [2, 3])
-def test_a_fit_that_restarts_has_the_weights_of_lower_rates(max_iter, monkeypatch):
-    """The second epoch knows nothing of the first one, and its rates are a quarter.
-
-    Of three epochs, too: the fit that is compared then ends by its callback.
-    """
-    X, y = categories()
-    model = LazyNetClassifier(shuffle=False, max_iter=max_iter, tol=None)
-    ends = {2: lambda epoch: False, 3: lambda epoch: epoch.epoch == 1}[max_iter]
-    model.fit(X, y, callback=ends)
-    assert restarted(model)
-    assert (model.n_iter_, model.best_epoch_, model.t_) == (2, 1, len(y))
-    row, share = LOSSES_OF_CLASSES["log_loss"], SHARE_AFTER_RESTART * share_of_rates(1, max_iter)
-    lower = replace(row, alphas=tuple(alpha * share for alpha in row.alphas))
-    monkeypatch.setitem(LOSSES_OF_CLASSES, "log_loss", lower)
-    slower = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
-    assert same_bits(model.coef_, slower.coef_)
-    assert same_bits(model.intercept_, slower.intercept_)
-    assert model.eta0_ == slower.eta0_
-    assert model.history_[1]["progressive_loss"] == slower.history_[0]["progressive_loss"]
 
 
 def test_the_constant_counts_rows_by_their_weights():
@@ -245,13 +225,12 @@ def test_early_stopping_keeps_the_best_epoch_with_its_whole_state(rule, n_classe
         assert restless.t_ == model.t_
 
 
-@pytest.mark.parametrize("options", [{}, {"l1": 1e-3}, {"l2": 1e-3, "rule": "fobos"}], ids=str)
 @pytest.mark.parametrize("density", [0.05, 1.0])
-def test_the_default_number_of_epochs(density, options):
-    """The same for tables and sparse rows, whatever else is given; or that of ``sample_order``."""
+def test_the_default_number_of_epochs(density):
+    """The same for tables and sparse rows; or that of ``sample_order``."""
     X, y = make_data(60, 40, density=density)
     for Estimator, epochs in ((LazyNetClassifier, 6), (LazyNetRegressor, 20)):
-        model = Estimator(tol=None, **options)
+        model = Estimator(tol=None)
         assert model.fit(X, y).n_iter_ == epochs
         orders = np.tile(np.arange(60), (3, 1))
         assert model.fit(X, y, sample_order=orders).n_iter_ == 3
