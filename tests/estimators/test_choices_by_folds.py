@@ -1,5 +1,6 @@
 """l1 and l2 chosen by folds, by all four estimators: tables, choices, folds, weights, figures."""
 
+import re
 import warnings
 
 import numpy as np
@@ -53,8 +54,6 @@ WAYS = {
     "paths of several l2": (DualNetClassifierCV, OF_PATHS | dict(l2s=[0.0, 0.1])),
     "paths that are scored": (DualNetClassifierCV, OF_PATHS | dict(scoring="accuracy")),
     "a grid": (LazyNetClassifierCV, OF_GRIDS),
-    "a large grid": (LazyNetClassifierCV, OF_GRIDS | dict(l1s=20)),
-    "a grid of adagrad": (LazyNetClassifierCV, OF_GRIDS | dict(rule="adagrad")),
 }
 EVERY_WAY = pytest.mark.parametrize("way", WAYS)
 
@@ -206,7 +205,7 @@ def test_losses_that_are_no_numbers_are_refused():
         best_setting({"mean_loss": np.full(2, np.nan)})
 
 
-@ALL_FOUR
+@pytest.mark.parametrize("kind", [DualNetClassifierCV, LazyNetRegressorCV])
 def test_one_standard_error_takes_the_sparser_model(kind):
     """The tables are the same."""
     X, y = data_for(kind)
@@ -243,9 +242,7 @@ def test_a_best_setting_at_an_end(kind, grid, expected):
         kind(cv=3, random_state=0, **grid).fit(X, y)
     messages = [str(warning.message) for warning in caught if "the best" in str(warning.message)]
     assert len(messages) == (expected is not None)
-    if expected is not None:
-        with pytest.warns(UserWarning, match=expected):
-            kind(cv=3, random_state=0, **grid).fit(X, y)
+    assert all(re.search(expected, message) for message in messages)
 
 
 # --- folds, threads, weights, copies --------------------------------------------------------
@@ -271,9 +268,8 @@ def test_class_weights_count_in_the_losses(way):
     """A class weight is a factor of the loss of its rows, where they are held out too."""
     X, y = data()
     options = dict(cv=list(StratifiedKFold(3).split(X, y)))
-    if way.endswith("grid"):
-        # The automatic rule depends on class_weight.
-        options["rule"] = "fobos"
+    if way == "a grid":
+        options["rule"] = "fobos"  # the automatic rule depends on class_weight
     by_class = made(way, class_weight={0: 1.0, 1: 3.0}, **options).fit(X, y)
     assert_same_results(by_class, made(way, **options).fit(X, y, np.where(y == 1, 3.0, 1.0)))
 
@@ -458,19 +454,9 @@ def test_the_model_is_that_of_a_fit_with_the_chosen_penalties(options, n_classes
     assert (model.units_ is None) == (options.get("standardize") is False)
 
 
-def test_the_default_grid():
-    """l1 in equal ratios, around the l1 that a fit of one setting takes."""
-    X, y = data()
-    model = LazyNetClassifierCV(cv=3, random_state=0).fit(X, y)
-    one = LazyNetClassifier(random_state=0).fit(X, y)
-    expected = one.l1_ * np.geomspace(1e4, 1e-1, 11)
-    np.testing.assert_allclose(model.cv_results_["l1"], expected)
-    assert not model.cv_results_["l2"].any()
-    assert 0 < model.best_index_ < 10
-
-
 @pytest.mark.parametrize("options", [{}, {"l1s": [0.3, 0.03], "l2s": 0.1}], ids=str)
 def test_the_settings_are_penalties_of_standardised_features(options):
+    """By default l1 goes in equal ratios, around the l1 that a fit of one setting takes."""
     X, y = data(n_classes=0)
     X = sparse.csr_matrix(X.toarray() * np.geomspace(1e-3, 1e3, 20) + 5.0)
     model = LazyNetRegressorCV(cv=3, random_state=0, **options).fit(X, y)
@@ -483,6 +469,7 @@ def test_the_settings_are_penalties_of_standardised_features(options):
     np.testing.assert_array_equal(model.units_.sizes, one.units_.sizes)
     if not options:
         np.testing.assert_allclose(model.cv_results_["l1"], one.l1_ * np.geomspace(1e4, 1e-1, 11))
+        assert not model.cv_results_["l2"].any()
 
 
 @pytest.mark.parametrize(("options", "epochs"), [({}, 20), ({"max_iter": 7}, 7)])
