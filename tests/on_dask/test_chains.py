@@ -70,26 +70,25 @@ def test_any_partition_and_any_workers(clients, seed, cuts, n_workers, params, k
 
 
 @pytest.mark.parametrize("cuts", [[8191], [8192], [5, 8193, 16384], [16383, 17000]])
-@pytest.mark.parametrize("kind", ["two classes", "classes", "numbers"])
-def test_blocks_that_cut_chunks_of_rows(clients, cuts, kind):
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_blocks_that_cut_chunks_of_rows(client, cuts, kind):
     """A loss is summed over 8,192 rows first, and these decide on rates, wherever a block ends."""
     X, y, _ = problem(3, 20_000, kind=kind)
     X[9000] *= 100.0
     parts, params = parts_of(cuts, X, y), dict(max_iter=2, tol=None)
     serial = estimators(lazynet, kind)(**params).fit(Chunks(parts))
     model = estimators(lazynet.dask, kind)(**params)
-    model.fit(delayed_parts(parts), client=clients[2])
+    model.fit(delayed_parts(parts), client=client)
     assert_same_fit(model, serial)
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
-def test_rows_in_a_random_order_within_blocks(clients, n_workers):
+def test_rows_in_a_random_order_within_blocks(client):
     """Every epoch has an order of its own, that of ``Shuffled`` with windows as long as a block."""
     parts = parts_of([500, 1000, 1500], *problem(4, 2000)[:2])
     params = dict(max_iter=3, tol=None)
     shuffled = Shuffled(Chunks(parts), window=500, seed=7)
     serial = lazynet.LazyNetClassifier(**params).fit(shuffled)
-    rows = lazynet.dask.Blocks(delayed_parts(parts), client=clients[n_workers], seed=7)
+    rows = lazynet.dask.Blocks(delayed_parts(parts), client=client, seed=7)
     model = lazynet.dask.LazyNetClassifier(**params).fit(rows)
     assert_same_fit(model, serial)
     as_they_lie = lazynet.LazyNetClassifier(**params).fit(Chunks(parts))
