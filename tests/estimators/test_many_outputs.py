@@ -90,7 +90,7 @@ def test_every_output_learns_as_it_learns_alone(form, rule):
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize("rule", [AdaGrad(), *ENGINES_EACH], ids=str)
+@pytest.mark.parametrize("rule", [AdaGrad(), FoBoS(eta0=0.3, average=True), *ENGINES_EACH], ids=str)
 @pytest.mark.parametrize("form", ["labels", "classes", "softmax", "targets"])
 def test_partial_fit_goes_on(form, rule):
     """Any chunks, also rows one by one, have the bits of one call; so have copies and pickles.

@@ -103,11 +103,6 @@ def test_a_loss_of_zero_is_no_progress():
     assert model.n_iter_ < 10
 
 
-def told_by_a_feature(X, y):
-    """The rows with one more feature, which is the label."""
-    return sparse.hstack([X, 3.0 * sparse.csr_matrix(y[:, None])], format="csr")
-
-
 def loss_of_constant(y, weights):
     """The mean log loss of the best constant prediction."""
     share = np.average(y, weights=weights)
@@ -162,7 +157,8 @@ def test_the_constant_counts_rows_by_their_weights():
     y = (np.arange(400) % 20 == 0).astype(int)
     weights = np.where(y, 19.0, 1.0)
     model = LazyNetClassifier(random_state=0, standardize=False)
-    model.fit(told_by_a_feature(X, y), y, weights)
+    told = sparse.hstack([X, 3.0 * sparse.csr_matrix(y[:, None])], format="csr")
+    model.fit(told, y, weights)
     weighted, alike = (loss_of_constant(y, each) for each in (weights, np.ones(400)))
     assert alike < model.history_[0]["progressive_loss"] < weighted
     assert not restarted(model)
