@@ -394,6 +394,8 @@ def test_the_grid_is_that_of_a_path():
     starts = [net_path(X, y == label, l1s=2).l1s[0] for label in range(3)]
     assert several.cv_results_["l1"][0] == pytest.approx(max(starts))
     assert several.duality_gap_.shape == several.objective_.shape == (3,)
+    one = DualNetClassifierCV(**DUAL | dict(l1s=[0.01])).fit(X, y)
+    assert one.n_iter_ == DualNetClassifier(l1=0.01, l2=0.0, random_state=0).fit(X, y).n_iter_
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "accuracy", "neg_log_loss"])

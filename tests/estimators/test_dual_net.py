@@ -37,6 +37,7 @@ def test_what_a_fit_tells():
     several = DualNetClassifier(l1=5e-3, random_state=0).fit(X, CLASSES)
     assert several.duality_gap_.shape == several.objective_.shape == (4,)
     assert {epoch["output"] for epoch in several.history_} == {0, 1, 2, 3}
+    assert several.n_iter_ == max(epoch["epoch"] for epoch in several.history_)
 
 
 def test_the_default_penalty_follows_the_length_of_the_rows():
