@@ -45,16 +45,6 @@ def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
     return gap
 
 
-def l1_gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any = 0) -> Any:
-    """LE1 Eq. 4, printed correctly: x - l1 sum eta  (l2 = 0)."""
-    return _clip(x - l1 * sum(etas))
-
-
-def l2_gap_sgd(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """Lemma 1, printed correctly: x prod (1 - eta l2)  (l1 = 0)."""
-    return x * _product([1 - eta * l2 for eta in etas])
-
-
 def l2_gap_fobos(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
     """LE1 Eq. 15, printed correctly: x prod 1 / (1 + eta l2)  (l1 = 0)."""
     return x * _product([1 / (1 + eta * l2) for eta in etas])

@@ -16,9 +16,7 @@ from lazynet.reference import DenseReference
 from lazynet.reference.affine import fobos_shrink, sgd_shrink
 from lazynet.reference.closed_forms import (
     Gap,
-    l1_gap,
     l2_gap_fobos,
-    l2_gap_sgd,
     printed_theorem_1_eq_13,
     printed_theorem_1_proof,
     printed_theorem_1_statement,
@@ -70,7 +68,6 @@ class Corrected(NamedTuple):
     gaps: st.SearchStrategy
 
 
-L1_ONLY = gaps(either(ANY), l2=NONE)
 WITH_L2 = {
     "theorem_1": Corrected(theorem_1, sgd_shrink, gaps(either(BELOW_ONE))),
     "theorem_2": Corrected(theorem_2, fobos_shrink, gaps(either(ANY))),
@@ -82,9 +79,7 @@ WITH_L2 = {
     ),
 }
 CORRECTED = {
-    "l1_gap_sgd": Corrected(l1_gap, sgd_shrink, L1_ONLY),
-    "l1_gap_fobos": Corrected(l1_gap, fobos_shrink, L1_ONLY),
-    "l2_gap_sgd": Corrected(l2_gap_sgd, sgd_shrink, gaps(either(UP_TO_ONE), l1=NONE)),
+    "theorem_1_without_l2": Corrected(theorem_1, fobos_shrink, gaps(either(ANY), l2=NONE)),
     "l2_gap_fobos": Corrected(l2_gap_fobos, fobos_shrink, gaps(either(ANY), l1=NONE)),
     **WITH_L2,
 }
@@ -189,10 +184,10 @@ def test_E9_algorithm_1_shrinks_touched_weights_twice():
     assert dense.weights == [F(3, 2)]
 
     along_F = w - eta * (gradient + l1)
-    assert l1_gap(along_F, [eta, eta], l1) == 1
+    assert theorem_1(along_F, [eta, eta], l1, 0) == 1
     # Two ways out: leave the penalty to the catch-up, or stamp the weight one step later.
-    assert l1_gap(w - eta * gradient, [eta, eta], l1) == F(3, 2)
-    assert l1_gap(along_F, [eta], l1) == F(3, 2)
+    assert theorem_1(w - eta * gradient, [eta, eta], l1, 0) == F(3, 2)
+    assert theorem_1(along_F, [eta], l1, 0) == F(3, 2)
 
 
 def test_E10_steps_from_1_with_stamps_from_0():
@@ -200,7 +195,7 @@ def test_E10_steps_from_1_with_stamps_from_0():
     etas, w, l1 = [F(1), HALF, F(1, 4)], F(3), F(1)
     first, last = 1, 2
     assert true_sgd(w, etas[first : last + 1], l1, 0) == F(9, 4)
-    assert l1_gap(w, etas[0:last], l1) == F(3, 2)
+    assert theorem_1(w, etas[0:last], l1, 0) == F(3, 2)
 
 
 def test_E11_algorithm_1_of_version_3_has_no_rate():
