@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.model import violations
 from lazynet.kernels.sums import excess
 from lazynet.minimum.certificate import Certificate, certificate_of
 from lazynet.minimum.gram import (
@@ -25,6 +24,7 @@ from lazynet.minimum.gram import (
     NewtonSteps,
     WorkingSet,
     start_on_sample,
+    violations,
 )
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
@@ -111,8 +111,7 @@ class NewtonOnSums(NewtonSteps):
         features = chosen.features
         if len(features) <= _MOST_COLUMNS:
             return chosen
-        weights, u = here.weights[features], here.correlations[features]
-        sizes = violations(weights, u, self.penalty.l1, self.penalty.l2)
+        sizes = violations(here.weights[features], here.correlations[features], self.penalty)
         kept = largest(sizes, _MOST_COLUMNS)
         n_heads = int(np.count_nonzero(kept < chosen.n_heads))
         return chosen._replace(features=features[kept], n_heads=n_heads)

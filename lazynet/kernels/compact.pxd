@@ -6,14 +6,14 @@ from .rows cimport Csr
 
 
 cdef class CompactRows:
-    cdef Py_ssize_t n_rows, n_columns
-    cdef int64_t n_values
+    cdef readonly Py_ssize_t n_rows, n_columns
+    cdef readonly int64_t n_values
     cdef int64_t* starts        # of the rows; n_rows + 1 of them
     cdef int32_t* columns       # NULL where every row has a value for every column, in order
     cdef double* values
     cdef Py_ssize_t n_filled    # rows that are copied
-    cdef Py_ssize_t longest     # the most values of a row, which exceed the columns if these repeat
-    cdef double largest         # at least every |x_ij|
+    cdef readonly Py_ssize_t longest   # the most values of a row, which exceed the columns if these repeat
+    cdef readonly double largest       # at least every |x_ij|
     cdef bint full              # whether every row so far has a value for every column, in order
     cdef bint in_place          # whether the values are those of X
     cdef bint filling           # whether a copy is under way, perhaps in another thread

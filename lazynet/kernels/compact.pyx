@@ -21,7 +21,8 @@ from .dense_rows cimport count_up, is_full
 from .examples cimport HIGHEST_LEVEL, Examples, importance_of, table_at, walk_rows
 from .lanes cimport LANES
 from .rows cimport (
-    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, end_walk, has_place, next_row,
+    BAD_ROW, FINISHED, PATIENCE, PAUSED, Csr, OwnRow, Walk, copy_columns, end_walk, has_place,
+    row_of_step,
 )
 
 # Every so many rows the columns are counted; more values than these are looked at, while they are
@@ -43,7 +44,7 @@ def bounds(
     They have the sign of y_i x_ij with ``by_target``.  Returns how the call ended and the first row
     not done.
     """
-    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows, k
+    cdef Py_ssize_t row = max(start, 0), n_rows = examples.csr.n_rows, k
     cdef int status = FINISHED
     cdef double move, term
     cdef double* cell
@@ -56,7 +57,7 @@ def bounds(
     with nogil:
         walk_rows(&at, examples, NULL, n_rows, row)
         while row < n_rows and status == FINISHED:
-            here = next_row(&at, first, 2)
+            here = row_of_step(&at, first, 2)
             status = here.status
             if status != FINISHED:
                 break
@@ -68,10 +69,7 @@ def bounds(
                 cell = first + 2 * <Py_ssize_t> here.columns[k]
                 cell[0] += fabs(term)
                 cell[1] += term
-            n_visited += here.length
             row += 1
-            if n_visited > PATIENCE and row < n_rows:
-                status = PAUSED
         end_walk(&at)
     return status, row
 
@@ -131,24 +129,6 @@ cdef class CompactRows:
         """As ``Examples.at_level``."""
         self.row_loops = <const RowLoops*> table_at("row_loops", &level)
         return level
-
-    @property
-    def shape(self):
-        return self.n_rows, self.n_columns
-
-    @property
-    def n_nonzeros(self):
-        return self.n_values
-
-    @property
-    def most_values(self):
-        """The most values of a row."""
-        return self.longest
-
-    @property
-    def largest_value(self):
-        """At least every |x_ij|."""
-        return self.largest
 
     @property
     def is_full(self):
@@ -390,10 +370,14 @@ cdef class CompactRows:
         self, const double[::1] factors not None,
         double[::1] sums not None,      # IN/OUT
         Py_ssize_t start,
+        bint squared=False,
     ):
-        """sums += factor_i x_i over the rows from ``start`` on; returns as ``margins``."""
-        cdef Py_ssize_t row = max(start, 0)
-        cdef int64_t stop
+        """sums += factor_i x_ij over the rows from ``start`` on; returns as ``margins``.
+
+        Or factor_i x_ij^2 if ``squared``.
+        """
+        cdef Py_ssize_t row = max(start, 0), column
+        cdef int64_t k, stop
         check_vector("factors", factors, self.n_rows)
         check_vector("sums", sums, self.n_columns)
         self.check_filled()
@@ -401,28 +385,12 @@ cdef class CompactRows:
         with nogil:
             stop = self.starts[min(row, self.n_rows)] + PATIENCE
             while row < self.n_rows and self.starts[row] <= stop:
-                if factors[row] != 0.0:
+                if squared:
+                    for k in range(self.starts[row], self.starts[row + 1]):
+                        column = self.columns[k] if self.columns != NULL else k - self.starts[row]
+                        first[column] += factors[row] * self.values[k] * self.values[k]
+                elif factors[row] != 0.0:
                     add_row(self, row, factors[row], first)
-                row += 1
-        return FINISHED if row >= self.n_rows else PAUSED, row
-
-    def add_squares(
-        self, const double[::1] factors not None,
-        double[::1] sums not None,      # IN/OUT
-        Py_ssize_t start,
-    ):
-        """sums += factor_i x_ij^2 over the rows from ``start`` on; returns as ``margins``."""
-        cdef Py_ssize_t row = max(start, 0), column
-        cdef int64_t k, stop
-        check_vector("factors", factors, self.n_rows)
-        check_vector("sums", sums, self.n_columns)
-        self.check_filled()
-        with nogil:
-            stop = self.starts[min(row, self.n_rows)] + PATIENCE
-            while row < self.n_rows and self.starts[row] <= stop:
-                for k in range(self.starts[row], self.starts[row + 1]):
-                    column = self.columns[k] if self.columns != NULL else k - self.starts[row]
-                    sums[column] += factors[row] * self.values[k] * self.values[k]
                 row += 1
         return FINISHED if row >= self.n_rows else PAUSED, row
 

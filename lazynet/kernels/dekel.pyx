@@ -90,8 +90,7 @@ def run(
     cdef bint centered = mean.shape[0] > 0
     cdef double t, q = 0.0, r, prediction, slope
     check_cells(cells, examples.csr.n_columns, 2)
-    if centered and mean.shape[0] != examples.csr.n_columns:
-        raise ValueError(f"mean must have {examples.csr.n_columns} entries or none, got {mean.shape[0]}")
+    check_vector("mean", mean, examples.csr.n_columns if centered else 0)
     check_vector("fields", fields, N_FIELDS)
     if not strength > 0.0:
         raise ValueError(f"strength must be positive, got {strength}")
@@ -102,7 +101,6 @@ def run(
     cdef const double* center = &mean[0] if centered else NULL
     cdef double* sums = &fields[0]
     check_aligned("order", &order[0])
-    check_aligned("mean", center)
     with nogil:
         walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:

@@ -16,7 +16,7 @@ Property: equal to lazynet.reference.DenseReference after every step
 from libc.math cimport isfinite
 
 from .all_weights cimport full_dot, full_move, shrink_all
-from .arrays cimport check_aligned, check_vector
+from .arrays cimport check_vector
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
 from .row_loops cimport RowLoops
@@ -63,12 +63,10 @@ def run(
     if not vectorised:
         loops.shrink_all, loops.full_dot, loops.full_move = shrink_all, full_dot, full_move
     check_vector("weights", weights, d)
-    if intercept.shape[0] != 1:
-        raise ValueError("intercept must have one entry")
-    if expands and dense_row.shape[0] != d:
-        raise ValueError(f"dense_row must have {d} entries or none, got {dense_row.shape[0]}")
-    if averaged and (sums.shape[0] != d or totals.shape[0] != N_AVERAGE_FIELDS):
-        raise ValueError(f"sums must have {d} entries, totals {N_AVERAGE_FIELDS}")
+    check_vector("intercept", intercept, 1)
+    check_vector("dense_row", dense_row, d if expands else 0)
+    check_vector("sums", sums, d if averaged else 0)
+    check_vector("totals", totals, N_AVERAGE_FIELDS if averaged else 0)
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
@@ -77,10 +75,6 @@ def run(
     cdef double* w = &weights[0] if d else NULL
     cdef double* x = &dense_row[0] if expands else NULL
     cdef double* sum_w = &sums[0] if sums.shape[0] else NULL
-    check_aligned("intercept", &intercept[0])
-    check_aligned("dense_row", x)
-    check_aligned("sums", sum_w)
-    check_aligned("totals", &totals[0] if averaged else NULL)
     with nogil:
         walk_rows(&at, examples, &steps.order[0], n_steps, step)
         while step < n_steps:

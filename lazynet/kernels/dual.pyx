@@ -26,9 +26,7 @@ from .arrays cimport check_aligned, check_vector
 from .chunk cimport RowLoops
 from .conjugates cimport best_dual
 from .examples cimport Examples, check_runnable, importance_of, walk_rows
-from .rows cimport (
-    FINISHED, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Status, Walk, end_walk, next_row, soft,
-)
+from .rows cimport FINISHED, OVERFLOWED, OwnRow, Status, Walk, end_walk, row_of_step, soft
 
 # The scalars that change from step to step, in one array.
 cdef enum:
@@ -56,7 +54,7 @@ def run(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef const RowLoops* loops = examples.row_loops
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, n_visited = 0
+    cdef Py_ssize_t n_steps = order.shape[0], step = first
     cdef Status status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
@@ -73,7 +71,7 @@ def run(
     with nogil:
         walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            row = next_row(&at, stored, 1)
+            row = row_of_step(&at, stored, 1)
             status = row.status
             if status != FINISHED:
                 break
@@ -93,11 +91,7 @@ def run(
                 loops.add(row, stored, change)
                 fields[INTERCEPT_Z] += change
             duals[row.number] = new
-            n_visited += row.length
             step += 1
-            if n_visited > PATIENCE:
-                status = PAUSED
-                break
         end_walk(&at)
     return <int> status, step
 

@@ -443,18 +443,6 @@ cdef class NewtonColumns(WorkingSet):
         return length
 
     @property
-    def damping(self):
-        """How strongly the next steps are damped, as the steps before them have shown."""
-        return self._damping
-
-    @damping.setter
-    def damping(self, double strength):
-        if not 0.0 <= strength <= MOST_DAMPING:
-            raise ValueError(f"damping must lie between 0 and {MOST_DAMPING:g}, got {strength}")
-        self.check_free()
-        self._damping = strength
-
-    @property
     def stuck(self):
         """Whether the damping is as strong as it gets."""
         return self._damping >= MOST_DAMPING

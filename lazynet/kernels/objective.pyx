@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from .arrays cimport check_aligned
+from .arrays cimport check_vector
 from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, highest_table, importance_of
 from .losses cimport LOG_LOSS, N_LOSSES, loss_value, loss_with_slope
@@ -36,8 +36,8 @@ def weight_sums(const double[::1] weights not None):
     """sum |w| and sum w^2."""
     cdef const RowLoops* loops = <const RowLoops*> highest_table("row_loops")
     cdef double absolute = 0.0, squared = 0.0
+    check_vector("weights", weights, weights.shape[0])
     if weights.shape[0] > 0:
-        check_aligned("weights", &weights[0])
         with nogil:
             absolute = loops.absolute_sum(&weights[0], weights.shape[0])
             squared = loops.full_dot(&weights[0], &weights[0], weights.shape[0])
@@ -91,11 +91,8 @@ def values_and_slopes(
     """l(p, y) and dl/dp elementwise."""
     if not 0 <= loss < N_LOSSES:
         raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {loss}")
-    if predictions.shape[0] != targets.shape[0]:
-        raise ValueError("predictions and targets must be equally long")
-    if predictions.shape[0]:
-        check_aligned("predictions", &predictions[0])
-        check_aligned("targets", &targets[0])
+    check_vector("predictions", predictions, predictions.shape[0])
+    check_vector("targets", targets, predictions.shape[0])
     cdef Py_ssize_t i
     cdef double[::1] values = np.empty(predictions.shape[0])
     cdef double[::1] slopes = np.empty(predictions.shape[0])

@@ -199,15 +199,12 @@ cdef class Average:
         if shifts is None or scale_sums is None or shift_sums is None or fields is None:
             raise TypeError("shifts, scale_sums, shift_sums and fields must be arrays")
         room = self.shifts.shape[0]
-        if room < 1 or self.scale_sums.shape[0] != room + 1 or self.shift_sums.shape[0] != room + 1:
-            raise ValueError(
-                f"shifts must hold at least one entry, and scale_sums and shift_sums one more, got "
-                f"{room}, {self.scale_sums.shape[0]} and {self.shift_sums.shape[0]}"
-            )
+        if room < 1:
+            raise ValueError("shifts must hold at least one entry")
+        check_vector("shifts", self.shifts, room)
+        check_vector("scale_sums", self.scale_sums, room + 1)
+        check_vector("shift_sums", self.shift_sums, room + 1)
         check_vector("fields", self.fields, N_AVERAGE_FIELDS)
-        check_aligned("shifts", &self.shifts[0])
-        check_aligned("scale_sums", &self.scale_sums[0])
-        check_aligned("shift_sums", &self.shift_sums[0])
         self.pins = pinned((shifts, scale_sums, shift_sums, fields))
         self.past()
 

@@ -21,7 +21,7 @@ from .examples cimport Examples, check_runnable, importance_of, walk_rows
 from .lanes cimport LANES
 from .losses cimport LOG_LOSS, loss_slope
 from .slopes cimport ROWS_AT_ONCE, losses_with_derivatives
-from .rows cimport AHEAD, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, fetch_row, next_row
+from .rows cimport AHEAD, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, fetch_row, row_of_step
 
 # How many units of roundoff a term of a sum may be wrong by: a few operations and one logarithm
 # or exponential, which are right to within one unit in the last place.
@@ -36,7 +36,7 @@ def margins(
     bint compensated,
 ):
     """x_i.w of the rows from ``start`` on; returns how the call ended and the first row not done."""
-    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows
+    cdef Py_ssize_t row = max(start, 0), n_rows = examples.csr.n_rows
     cdef int status = FINISHED
     cdef double low = 0.0
     cdef Walk at
@@ -47,7 +47,7 @@ def margins(
     with nogil:
         walk_rows(&at, examples, NULL, n_rows, row)
         while row < n_rows and status == FINISHED:
-            here = next_row(&at, first_weight, 1)
+            here = row_of_step(&at, first_weight, 1)
             status = here.status
             if status != FINISHED:
                 break
@@ -55,10 +55,7 @@ def margins(
                 out[row] = examples.row_loops.exact_dot(here, first_weight, &low)
             else:
                 out[row] = examples.row_loops.dot(here, first_weight, 0.0)
-            n_visited += here.length
             row += 1
-            if n_visited > PATIENCE and row < n_rows:
-                status = PAUSED
         end_walk(&at)
     return status, row
 

@@ -22,11 +22,6 @@ from .examples cimport Examples, check_runnable, importance_of
 from .rules.motion cimport add_to
 from .slopes cimport ROWS_AT_ONCE, losses_with_derivatives
 
-# The mark of a column that is about to join.
-cdef enum:
-    NEW = 2
-
-
 @cython.binding(False)  # a method then checks the type of self
 cdef class WorkingSet(Columns):
     """Weights of some columns, and the margins, slopes and curvatures of all rows."""
@@ -70,50 +65,41 @@ cdef class WorkingSet(Columns):
 
     def join(self, const int64_t[::1] features not None):
         """Let new features join the working set, with the weight 0."""
-        cdef Py_ssize_t k, column, row, n = features.shape[0]
-        cdef int64_t at, begin, stop, feature, refused = -1
+        cdef Py_ssize_t k, j, column, row, n = features.shape[0]
+        cdef int64_t at, begin, feature
         check_aligned("features", &features[0] if n else NULL)
         self.check_filled()
         # The array is read once: another thread may change it.
         for k in range(n):
             feature = features[k]
             if not 0 <= feature < self.n_columns or self.is_member[feature]:
-                refused = k
-                break
-            self.is_member[feature] = NEW
+                for j in range(k):
+                    self.is_member[self.active[j]] = False
+                raise ValueError(
+                    f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
+                )
+            self.is_member[feature] = True
+            self.active[k] = <int32_t> feature
         self.modelled, self.size = False, 0
         self.busy = True
         with nogil:
-            if self.compact.columns == NULL and refused < 0:
-                for column in range(self.n_columns):
-                    if self.is_member[column] == NEW:
-                        self.active[self.size] = <int32_t> column
-                        self.size += 1
-                self.copy_full(self.active, self.size)
-                self.size = 0
-            for column in range(self.n_columns):
-                if self.is_member[column] == NEW and refused >= 0:
-                    self.is_member[column] = False
-                if not self.is_member[column]:
-                    continue
-                self.members[self.size] = <int32_t> column
-                self.size += 1
-                if self.is_member[column] != NEW:
-                    continue
-                self.is_member[column] = True
+            if self.compact.columns == NULL:
+                self.copy_full(self.active, n)
+            for k in range(n):
+                column = self.active[k]
                 self.weights[column] = self.norms[column] = 0.0
-                begin, stop = self.first[column], self.first[column + 1]
-                for at in range(begin, stop):
+                begin = self.first[column]
+                for at in range(begin, self.first[column + 1]):
                     row = self.rows[at] if self.compact.columns != NULL else at - begin
                     self.norms[column] += (
                         self.share * importance_of(self.examples, row)
                         * self.values[at] * self.values[at]
                     )
+            for column in range(self.n_columns):
+                if self.is_member[column]:
+                    self.members[self.size] = <int32_t> column
+                    self.size += 1
         self.busy = False
-        if refused >= 0:
-            raise ValueError(
-                f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
-            )
 
     cdef int check_started(self) except -1:
         if not self.started:
@@ -245,12 +231,6 @@ cdef class WorkingSet(Columns):
                     + 0.5 * self.nu * away * away
                 )
         return total
-
-    def objective(self):
-        """The objective, of the smoothed loss if there is a smoothing."""
-        self.check_started()
-        self.check_free()
-        return self.total + self.penalty(self.weights)
 
     cdef double penalty(self, const double* weights) noexcept nogil:
         cdef Py_ssize_t k

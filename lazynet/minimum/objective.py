@@ -99,7 +99,7 @@ class MeanLoss:
         #: the number of stored values of all rows
         self.n_values = examples.n_values
         if rows is not None:
-            self.n_columns, self.n_values = rows.shape[1], rows.n_nonzeros
+            self.n_columns, self.n_values = rows.n_columns, rows.n_values
         if total is None:
             total = importance_of_rows(y, importances)
         #: 1 / n; where the rows are a part of all rows, n is the ``total`` of all
@@ -186,14 +186,9 @@ class MeanLoss:
         code, epsilon = self.loss.code, self.loss.epsilon
         return sums_of_rows.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
 
-    @property
-    def counts(self) -> Vector | float:
-        """s_i / n of every row; one number where all rows count the same."""
-        return self.share if self.importances is None else self.share * self.importances
-
     def weighted(self, numbers: Vector) -> Vector:
         """s_i / n times a number of each row."""
-        return numbers * self.counts
+        return numbers * (self.share if self.importances is None else self.share * self.importances)
 
     def sum_of(self, duals: Vector) -> float:
         """sum s_i a_i, in plain arithmetic."""
@@ -238,13 +233,13 @@ class MeanLoss:
     def largest_value(self) -> float:
         """At least every |x_ij|."""
         assert self.rows is not None, "the rows are compact"
-        return float(self.rows.largest_value)
+        return float(self.rows.largest)
 
     @property
     def longest_bound(self) -> float:
         """A bound on every |x_i|."""
         assert self.rows is not None, "the rows are compact"
-        return self.largest_value * float(self.rows.most_values) ** 0.5
+        return self.largest_value * float(self.rows.longest) ** 0.5
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""
@@ -253,9 +248,7 @@ class MeanLoss:
             factors, sums = self.weighted(duals), np.zeros(self.n_columns)
             self.over_rows(lambda first: rows.add(factors, sums, first))
             return sums
-        sums = self.add_rows(duals, np.zeros((self.n_columns, 1)))[:, 0]
-        sums *= self.share
-        return sums
+        return self.add_rows(duals, np.zeros((self.n_columns, 1)))[:, 0] * self.share
 
     def compensated_sums(self, duals: Vector) -> Vector:
         """sum s_i a_i x_i, right to the last digit: {high, low} per feature."""

@@ -55,8 +55,8 @@ class Compact:
         mean, sums = self.mean, np.zeros(self.mean.n_columns)
         factors = mean.weighted(np.ones(mean.n_rows))
         assert mean.rows is not None, "a compact mean loss has compact rows"
-        add = mean.rows.add_squares
-        mean.over_rows(lambda first: add(factors, sums, first))
+        add = mean.rows.add
+        mean.over_rows(lambda first: add(factors, sums, first, squared=True))
         return sums
 
     def expand(self, weights: Vector, n_columns: int) -> Vector:

@@ -1,6 +1,7 @@
 """Compact rows and bounds of features beside dense arrays; derivatives beside the reference."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,11 +26,11 @@ EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 
 def results(rows, weights, factors):
     """x_i.w, sum factor_i x_i and sum factor_i x_ij^2, a call or more for each."""
-    (n, d), found = rows.shape, []
+    n, d, found = rows.n_rows, rows.n_columns, []
     for kernel, given_, out in (
         (rows.margins, weights, np.zeros(n)),
         (rows.add, factors, np.zeros(d)),
-        (rows.add_squares, factors, np.zeros(d)),
+        (partial(rows.add, squared=True), factors, np.zeros(d)),
     ):
         row = 0
         while row < n:
@@ -42,7 +43,7 @@ def assert_rows_of(rows, dense, random):
     """The compact rows give what the dense rows give."""
     weights, factors = random.standard_normal(dense.shape[1]), random.standard_normal(len(dense))
     wanted = dense @ weights, dense.T @ factors, (dense * dense).T @ factors
-    assert rows.shape == dense.shape
+    assert (rows.n_rows, rows.n_columns) == dense.shape
     for found, expected in zip(results(rows, weights, factors), wanted, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
@@ -64,7 +65,7 @@ def test_kept_columns_of_all_rows_and_of_some(seed, n, d, full, narrow, sorted_c
     dense, X = X.toarray().astype(float), X if sorted_columns else shuffled_rows(X, seed)
     places, kept = drawn_places(random, d)
     rows = compact_rows(X, places)
-    assert rows.n_nonzeros == np.count_nonzero(dense[:, kept])
+    assert rows.n_values == np.count_nonzero(dense[:, kept])
     assert_rows_of(rows, dense[:, kept], random)
     order = random.integers(0, n, 9 if n else 0)
     again, chosen = drawn_places(random, len(kept))
@@ -85,7 +86,7 @@ def test_values_that_stay_in_place_change_no_bit(seed, n, d, full, sorted_column
     copied, in_place = compact_rows(X, places), compact_rows(X, places, in_place=True)
     assert copied.is_full == in_place.is_full
     assert copied.is_full or not full or not sorted_columns
-    assert copied.largest_value == in_place.largest_value == abs(X.data).max(initial=0.0)
+    assert copied.largest == in_place.largest == abs(X.data).max(initial=0.0)
     pairs = (results(rows, weights, factors) for rows in (copied, in_place))
     for one, other in zip(*pairs, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -326,7 +327,7 @@ def test_one_pass_over_many_values_takes_several_calls():
         compact_rows(rows_of_array(dense), in_place=True),
         as_examples(sparse.csr_matrix((3000, 1)), y),
     )
-    assert rows.largest_value == abs(dense).max()
+    assert rows.largest == abs(dense).max()
     loss, weights = LOSSES["log_loss"], 0.01 * random.standard_normal(3000)
     out, u, totals = np.empty((3, 3000)), np.zeros(3000), np.zeros(6)
     while not calls or calls[-1] < 3000:

@@ -1,5 +1,7 @@
 """The Hessian of a few columns is that of dense arrays; the descent ends at the minimum."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,13 +11,10 @@ from support.matrices import compact_rows
 
 from lazynet.kernels import sums
 from lazynet.kernels.gram import Gram
-from lazynet.kernels.model import (
-    descend,
-    largest_violation,
-    of_weights,
-    violations,
-    working_set,
-)
+from lazynet.kernels.model import descend, of_weights
+from lazynet.minimum.gram import NewtonSteps, violations
+from lazynet.minimum.screening import HEAD
+from lazynet.penalties import ElasticNet
 
 #: The roundoff of floats, in which the products with heads are kept, and of doubles.
 FLOAT, DOUBLE = 2.0**-24, 2.0**-53
@@ -115,9 +114,9 @@ def test_the_intercept_leaves_and_violations_are_those_of_the_conditions(seed, n
     np.testing.assert_allclose(left, slopes[features] - share * rise, rtol=1e-12, atol=1e-12)
     pull = slopes - 0.1 * w
     wrong = np.where(w, abs(pull - 0.5 * np.sign(w)), abs(pull) - 0.5)
-    np.testing.assert_allclose(violations(w, slopes, 0.5, 0.1), wrong, rtol=1e-12, atol=1e-15)
-    largest = max(wrong.max(), 0.0), abs(w).sum()
-    assert largest_violation(w, slopes, 0.5, 0.1) == pytest.approx(largest, rel=1e-12)
+    np.testing.assert_allclose(
+        violations(w, slopes, ElasticNet(0.5, 0.1)), wrong, rtol=1e-12, atol=1e-15
+    )
 
 
 @given(st.integers(0, 2**20), st.integers(0, 9))
@@ -125,16 +124,15 @@ def test_a_working_set_has_heads_first(seed, n):
     """The features with a weight or a large slope, each once, and sums of their frequencies."""
     random = np.random.default_rng(seed)
     w, slopes = random.standard_normal((2, n)) * (random.random((2, n)) < 0.5)
-    frequencies = random.random(n)
-    wanted = np.flatnonzero((w != 0.0) | (abs(slopes) > 0.5))
-    features, n_heads, *numbers = working_set(w, slopes, frequencies, 0.3, 0.5)
-    is_head = frequencies[features] > 0.3
-    assert sorted(features.tolist()) == wanted.tolist()
-    assert is_head.tolist() == [True] * n_heads + [False] * (len(wanted) - n_heads)
-    of_chosen = frequencies[wanted]
-    tails = of_chosen[of_chosen <= 0.3].sum()
-    wanted = np.count_nonzero(w), tails, of_chosen.sum(), of_chosen.min(initial=np.inf)
-    assert numbers == pytest.approx(list(wanted), rel=1e-12)
+    frequencies = 0.3 * random.random(n)
+    steps = NewtonSteps(SimpleNamespace(mean=None, frequencies=frequencies), ElasticNet(), 0.0, 1.0)
+    found = steps.above(SimpleNamespace(weights=w, correlations=slopes), 0.5)
+    of_chosen = frequencies[found.features]
+    assert {*found.features} == {*np.flatnonzero((w != 0.0) | (abs(slopes) > 0.5))}
+    assert (of_chosen > HEAD).tolist() == sorted(of_chosen > HEAD, reverse=True)
+    wanted = np.count_nonzero(w), of_chosen[of_chosen <= HEAD].sum(), of_chosen.sum()
+    assert found.n_heads == np.count_nonzero(of_chosen > HEAD)
+    assert found[2:] == pytest.approx((*wanted, of_chosen.min(initial=np.inf)), rel=1e-12)
 
 
 def test_arrays_of_the_wrong_size_are_refused():

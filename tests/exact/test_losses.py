@@ -88,7 +88,7 @@ def test_what_the_kernel_cannot_read_is_refused():
     for code in (-1, LOSS_COUNT):
         with pytest.raises(ValueError, match=f"loss must be a code .* got {code}"):
             values_and_slopes(code, np.zeros(1), np.ones(1), 0.1)
-    with pytest.raises(ValueError, match="predictions and targets must be equally long"):
+    with pytest.raises(ValueError, match="targets must have 2 entries, got 1"):
         values_and_slopes(0, np.zeros(2), np.ones(1), 0.1)
 
 

@@ -51,8 +51,9 @@ def test_any_methods_in_any_order(data):
         "descend": lambda: columns.descend(data.draw(NUMBERS)),
         "read": lambda: columns.read(vector(d), vector(n)),
         "predictions": lambda: columns.predictions(vector(n)),
-        "search": columns.search, "refresh": columns.refresh, "objective": columns.objective,
-    }  # fmt: skip
+        "search": columns.search,
+        "refresh": columns.refresh,
+    }
     names = st.sampled_from(["join", "candidates", *calls])
     for method in data.draw(st.lists(names, max_size=25)):
         with contextlib.suppress(ValueError):

@@ -303,12 +303,12 @@ DRAWN = {
     "gram.features": Parts.chosen_features, "n_heads": lambda p: p.below(0, p.size + 1),
     "gram.Gram.out": lambda p: p.full((p.size + 1, p.size + 1)),
     "hessian": lambda p: p.place(np.eye(p.d) + 0.1),
-    "model.slopes": lambda p: p.reals(p.d), "frequencies": lambda p: p.reals(p.d, least=0.0),
     "model.of_weights.hessian": lambda p: p.place(np.eye(p.room(0, p.d + 1) + 1) + 0.1),
     "model.of_weights.features": lambda p: p.integers(
         p.random.permutation(p.d)[:p.size].astype(np.int32)),
-    "head": lambda p: 0.2, "model.working_set.least": lambda p: 0.5, "rise": lambda p: 0.1,
-    "moves": Parts.flag,
+    "rise": lambda p: 0.1, "moves": Parts.flag,
+    "model.slopes": lambda p: p.reals(p.d), "frequencies": lambda p: p.reals(p.d, least=0.0),
+    "squared": Parts.flag, "head": lambda p: 0.2, "model.working_set.least": lambda p: 0.5,
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "one_output.constants": lambda p: p.reals(len(table.RULES[p.kind].constants), least=0.01),
     "one_output.fields": Parts.cell_fields,
