@@ -6,7 +6,6 @@ method of multipliers).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from lazynet.kernels.newton import NewtonColumns
 from lazynet.minimum import interior
-from lazynet.minimum.iterate import Iterate, at, of_margins, proved
+from lazynet.minimum.iterate import UNKNOWN, Iterate, at, of_margins, proved
 from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import largest
 from lazynet.penalties import ElasticNet
@@ -52,17 +51,6 @@ _STRENGTH, _WEAKER, _WEAKEST, _LEAST_STRENGTH, _SLOW = 1.0, 0.7, 1e-2, 1e-6, 6
 _AT_REST = 12
 
 
-@dataclass(frozen=True)
-class Smoothing:
-    """How the jumps of a slope are smoothed: held duals, and how strongly they are held."""
-
-    strength: float
-    held: Vector
-
-
-NO_SMOOTHING = Smoothing(0.0, np.zeros(0))
-
-
 class Columns:
     """Newton steps on the columns of a working set; all other weights are 0.
 
@@ -82,14 +70,15 @@ class Columns:
         return columns
 
     def start(
-        self, penalty: ElasticNet, here: Iterate, smoothing: Smoothing = NO_SMOOTHING
+        self, penalty: ElasticNet, here: Iterate, strength: float = 0.0, held: Vector = UNKNOWN
     ) -> None:
-        """Begin at the weights of an iterate, for this penalty."""
+        """Begin at the weights of an iterate, for this penalty.
+
+        A loss whose slope jumps is smoothed with this strength around duals that are held.
+        """
         self.penalty = penalty
         self.set.join(self.set.candidates(here.weights, 0.0))
-        self.set.start(
-            penalty.l1, penalty.l2, here.weights, here.intercept, smoothing.strength, smoothing.held
-        )
+        self.set.start(penalty.l1, penalty.l2, here.weights, here.intercept, strength, held)
 
     def read(self) -> Iterate:
         """The present weights as an iterate with a gap.
@@ -206,7 +195,7 @@ class Multipliers:
     def epoch(self, last: Iterate) -> Iterate:
         """Newton steps on the smoothed loss, and the iterate to which they lead."""
         columns = self.columns
-        columns.start(self.penalty, last, Smoothing(self.strength, last.duals))
+        columns.start(self.penalty, last, self.strength, last.duals)
         now = columns.improved(last, self.target)
         if now.gap < 0.5 * self.halved:
             self.halved, self.waited = now.gap, 0

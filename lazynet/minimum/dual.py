@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
 from lazynet.kernels import dual as dual_steps
-from lazynet.minimum.iterate import Iterate
+from lazynet.minimum.iterate import UNKNOWN, Iterate
 from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.screening import Compact
 from lazynet.penalties import ElasticNet
@@ -226,7 +226,9 @@ class Ascent:
         now = ascent.progress()
         self.next_factor = self._after(now)
         duals, weights = ascent.duals.copy(), now.weights[compact.features]
-        return Iterate.of_duals(weights, now.intercept, duals, now.objective, now.gap)
+        # It keeps no margins and no curvatures.
+        numbers = UNKNOWN, duals, 0.0, UNKNOWN, 0.0, now.objective, now.gap
+        return Iterate(weights, now.intercept, *numbers, proof=duals)
 
     def _after(self, now: Progress) -> float | None:
         """The factor of kappa with which the centre moves; None if the centre waits."""

@@ -60,14 +60,6 @@ class Iterate:
         other.__dict__.update(fields)
         return other
 
-    @classmethod
-    def of_duals(
-        cls, weights: Vector, intercept: float, duals: Vector, objective: float, gap: float
-    ) -> Iterate:
-        """The iterate of a method that keeps no margins."""
-        derivatives = duals, 0.0, UNKNOWN, 0.0
-        return cls(weights, intercept, UNKNOWN, *derivatives, objective, gap, proof=duals)
-
     def certificate_by(
         self,
         mean: MeanLoss,

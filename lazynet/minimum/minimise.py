@@ -80,7 +80,7 @@ class Minimum:
     at_rest: bool = False
     #: whether targets far from 0 may be why
     far_targets: bool = False
-    #: the method that took the last epoch: one of ``SOLVERS``
+    #: the method that took the last epoch: "gram", "columns" or "ascent"
     solver: str = "gram"
 
     @property
@@ -115,10 +115,6 @@ def check_penalty(loss: Loss, l1: float | None, l2: float | None) -> None:
             f"l1 and l2 must not both be 0: without a penalty the minimum of {loss.name!r} may not "
             f"exist, and no duality gap bounds what is left; give a small l2, such as 1e-8"
         )
-
-
-def _proceed(_: EpochOfSearch) -> None:
-    """No function follows the search."""
 
 
 def _are_far(y: Vector, centre: float) -> bool:
@@ -254,7 +250,7 @@ class Minimiser:
         *,
         tol: float,
         max_iter: int,
-        after: Callable[[EpochOfSearch], None] = _proceed,
+        after: Callable[[EpochOfSearch], None] | None = None,
         exactly: bool = True,
     ) -> Minimum:
         """Search the minimum for this penalty, until the gap is at most ``tol`` * ``at_zero``.
@@ -286,7 +282,8 @@ class Minimiser:
                 )
             )
             began = ended
-            after(history[-1])
+            if after is not None:
+                after(history[-1])
             if not np.isfinite(now.gap):
                 fault = "the objective is not a finite number"
                 raise overflow(f"in epoch {epoch}", fault, RAISE_PENALTY)

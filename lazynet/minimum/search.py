@@ -29,8 +29,6 @@ from lazynet.minimum.objective import MeanLoss
 from lazynet.minimum.screening import Compact
 from lazynet.penalties import ElasticNet
 
-#: The methods by name.
-SOLVERS = ("gram", "columns", "ascent")
 # Nanoseconds, about, in one row of a Gram matrix: a value, a pair of heads, a tail, and a pair of
 # tails for each tail feature, because the table of pairs grows with these; a visit of a head and of
 # a tail in a column; a product in the descent on a Gram matrix.
@@ -76,7 +74,7 @@ class Search:
         self.many = mean.n_rows > MOST_ROWS
         large = mean.n_values > SMALL and penalty.l2 > 0.0
         self.ascents_left = _EPOCHS_OF_ASCENT if large else 0
-        #: the method of the last epoch: one of ``SOLVERS``
+        #: the method of the last epoch: "gram", "columns" or "ascent"
         self.name = "gram" if self.smooth else "columns"
 
     @cached_property
