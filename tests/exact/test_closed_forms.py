@@ -68,7 +68,9 @@ class Corrected(NamedTuple):
     gaps: st.SearchStrategy
 
 
-WITH_L2 = {
+CORRECTED = {
+    "theorem_1_without_l2": Corrected(theorem_1, fobos_shrink, gaps(either(ANY), l2=NONE)),
+    "l2_gap_fobos": Corrected(l2_gap_fobos, fobos_shrink, gaps(either(ANY), l1=NONE)),
     "theorem_1": Corrected(theorem_1, sgd_shrink, gaps(either(BELOW_ONE))),
     "theorem_2": Corrected(theorem_2, fobos_shrink, gaps(either(ANY))),
     "unified_sgd": Corrected(
@@ -78,17 +80,10 @@ WITH_L2 = {
         unified(lambda eta, l2: 1 / (1 + eta * l2)), fobos_shrink, gaps(either(ANY), l2=POSITIVE)
     ),
 }
-CORRECTED = {
-    "theorem_1_without_l2": Corrected(theorem_1, fobos_shrink, gaps(either(ANY), l2=NONE)),
-    "l2_gap_fobos": Corrected(l2_gap_fobos, fobos_shrink, gaps(either(ANY), l1=NONE)),
-    **WITH_L2,
-}
 true_sgd = repeated(sgd_shrink)
 
-each_corrected = pytest.mark.parametrize("case", CORRECTED.values(), ids=CORRECTED)
 
-
-@each_corrected
+@pytest.mark.parametrize("case", CORRECTED.values(), ids=CORRECTED)
 @given(data=st.data())
 def test_corrected_form_equals_repeated_shrinks(case, data):
     """Each closed form is its shrink applied once per missed step, to the last digit."""
@@ -105,22 +100,34 @@ def test_eq_13_is_right_for_constant_rates(gap):
     assert printed_theorem_1_eq_13(*gap) == true_sgd(*gap)
 
 
+def eq_12(x, etas, l1, l2, first, last):
+    """Eq. 12: step tau's l1 part times the factors of the steps tau + first, ..., k + last."""
+    k, factors = len(etas), [1 - eta * l2 for eta in etas]
+    whole = [
+        etas[tau] * l1 * math.prod(factors[tau + first : k + last + 1], start=F(1))
+        for tau in range(k)
+    ]
+    return max(x * math.prod(factors, start=F(1)) - sum(whole), F(0))
+
+
+def l1_then_l2(x, eta, l1, l2):
+    """[ (1 - eta l2) (|w| - eta l1) ]+"""
+    return max((1 - eta * l2) * (x - eta * l1), F(0))
+
+
 @given(gaps(either(BELOW_ONE)))
-def test_printed_proof_is_closed_form_of_another_step(gap):
-    """Eq. 14 sums up l1 first, then l2: [ (1 - eta l2) (|w| - eta l1) ]+ (E1)."""
+def test_what_eqs_12_13_and_14_sum_up(gap):
+    """Eq. 12 with the factors of other steps is Eq. 13 (E3), Eq. 14 (E4), and the truth.
 
-    def l1_then_l2(x, eta, l1, l2):
-        return max((1 - eta * l2) * (x - eta * l1), F(0))
-
-    assert printed_theorem_1_proof(*gap) == repeated(l1_then_l2)(*gap)
-
-
-@given(gaps(either(BELOW_ONE)))
-def test_printed_proof_shrinks_too_little_by_at_most_l1_l2_sum_eta_squared(gap):
-    """Each step of Eq. 14 spares l1 l2 eta^2, which later steps can only diminish (E1)."""
+    Eq. 14 sums up l1 first, then l2.  Each step spares l1 l2 eta^2, which later steps can only
+    diminish (E1).
+    """
     _, etas, l1, l2 = gap
-    excess = printed_theorem_1_proof(*gap) - true_sgd(*gap)
-    assert 0 <= excess <= l1 * l2 * sum(eta * eta for eta in etas)
+    proof, truth = printed_theorem_1_proof(*gap), true_sgd(*gap)
+    assert eq_12(*gap, first=0, last=-2) == printed_theorem_1_eq_13(*gap)
+    assert eq_12(*gap, first=0, last=-1) == proof == repeated(l1_then_l2)(*gap)
+    assert eq_12(*gap, first=1, last=-1) == truth
+    assert 0 <= proof - truth <= l1 * l2 * sum(eta * eta for eta in etas)
 
 
 @pytest.mark.parametrize(
@@ -136,29 +143,6 @@ def test_size_of_the_error_of_theorem_1(l1, l2, n_steps, excess):
     relative = printed_theorem_1_proof(*gap) / true_sgd(*gap) - 1
     assert f"{relative:.1e}" == excess
     assert abs(printed_theorem_1_statement(*gap) / true_sgd(*gap) - 1) > 0.1
-
-
-def eq_12(x, etas, l1, l2, first, last):
-    """Eq. 12: step tau's l1 part times the factors of the steps tau + first, ..., k + last."""
-    k, factors = len(etas), [1 - eta * l2 for eta in etas]
-    whole = [
-        etas[tau] * l1 * math.prod(factors[tau + first : k + last + 1], start=F(1))
-        for tau in range(k)
-    ]
-    return max(x * math.prod(factors, start=F(1)) - sum(whole), F(0))
-
-
-@given(gaps(either(BELOW_ONE)))
-def test_eq_12_with_the_products_one_step_later_is_right(gap):
-    """E3: as printed, Eq. 12 is Eq. 13; with tau+1, ..., k-1 for tau, ..., k-2 it is the truth."""
-    assert eq_12(*gap, first=1, last=-1) == true_sgd(*gap)
-    assert eq_12(*gap, first=0, last=-2) == printed_theorem_1_eq_13(*gap)
-
-
-@given(gaps(either(BELOW_ONE)))
-def test_eq_13_with_the_whole_product_alone_is_eq_14(gap):
-    """E3, E4: P(k-1) for P(k-2) in Eq. 13, and nothing else, is the last line of the proof."""
-    assert eq_12(*gap, first=0, last=-1) == printed_theorem_1_proof(*gap)
 
 
 HALF = F(1, 2)
