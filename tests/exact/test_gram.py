@@ -135,8 +135,8 @@ def test_a_working_set_has_heads_first(seed, n):
     assert found[2:] == pytest.approx((*wanted, of_chosen.min(initial=np.inf)), rel=1e-12)
 
 
-def test_arrays_of_the_wrong_size_are_refused():
-    """By their names, before anything is changed."""
+def test_features_and_heads_that_do_not_exist_are_refused():
+    """With their bounds; arrays of other sizes: test_kernels_stay_inside_arrays.py."""
     rows, features = compact_rows(sparse.csr_matrix(np.eye(3))), np.arange(3, dtype=np.int32)
     for wrong, words in (
         ((features, 4), "n_heads must be from 0 to 3"),
@@ -145,16 +145,11 @@ def test_arrays_of_the_wrong_size_are_refused():
     ):
         with pytest.raises(ValueError, match=words):
             Gram(rows, *wrong, True)
-    gram, out = Gram(rows, features, 1, True), np.zeros((4, 4))
-    with pytest.raises(ValueError, match="curvatures must have 3 entries"):
-        gram.add(np.ones(2), 0)
-    with pytest.raises(ValueError, match="out must have 4 rows of 4 numbers"):
-        gram.read(out[1:])
+    gram, out = Gram(rows, features, 1, True), np.ones((4, 4))
     gram.read(out)
     assert not out.any()
-    for wrong in ((np.eye(3), np.ones(3), np.ones(2)), (np.eye(4), np.ones(3), np.ones(3))):
-        with pytest.raises(ValueError, match=r"hessian|slopes"):
-            descend(*wrong, 0.1, 0.1, 1e-9, 9)
+    with pytest.raises(ValueError, match="hessian"):
+        descend(np.eye(4), np.ones(3), np.ones(3), 0.1, 0.1, 1e-9, 9)
 
 
 def test_compensated_sums_keep_what_rounding_loses():
