@@ -35,8 +35,8 @@ def test_a_row_that_is_touched_at_every_step_shrinks(dtype):
     engine = GroupedOutputs(1, 3, dtype)
     engine.set_coefficients(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
     chosen = plan(l1=l1, eta0=1.0)
-    X = sparse.csr_matrix(np.ones((1, 1)))
-    examples = as_examples(X, None, np.zeros(1))  # rows of importance 0 move nothing
+    # Rows of importance 0 move nothing.
+    examples = as_examples(sparse.csr_matrix([[1.0]]), None, np.zeros(1))
     steps = chosen.steps(np.zeros(n_steps, dtype=np.int64), 0)
     targets = OutputTargets(0, 3, numbers=np.ones((1, 3)))
     engine.learn(examples, targets, steps, chosen.task(engine), 0, np.zeros(3))
@@ -53,18 +53,13 @@ def test_tiny_moves_beside_a_large_shift_stay_tiny(value, dtype):
     engine = GroupedOutputs(1, 2, dtype)
     engine.limits = SweepLimits(cushion=1e3, largest_cushion=1e3)
     engine.clocks[2] = 100.0
-    block = engine._block()
-    take_one_step(block, engine, value)
-    assert np.abs(engine.coefficients()).max() <= 100 * np.finfo(dtype).eps
-
-
-def take_one_step(block, engine, value, step_order="gradient_first"):
-    """One step of the squared error with a rate of 1 on a row with one nonzero of ``value``."""
-    chosen = plan(loss="squared_error", rule=FoBoS(step_order=step_order), l1=1e-3, eta0=1.0)
-    X = sparse.csr_matrix(np.full((1, 1), value))
+    # One step of the squared error with a rate of 1 on a row with one nonzero.
+    chosen = plan(loss="squared_error", rule=FoBoS(), l1=1e-3, eta0=1.0)
+    examples = as_examples(sparse.csr_matrix([[value]]))
     targets = OutputTargets(0, 2, numbers=np.ones((1, 2)))
-    steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
-    return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
+    steps, task = chosen.steps(np.zeros(1, dtype=np.int64), 0), chosen.task(engine)
+    run(engine._block(), examples, targets, steps, task, np.zeros(2), 0)
+    assert np.abs(engine.coefficients()).max() <= 100 * np.finfo(dtype).eps
 
 
 # --- refusals ----------------------------------------------------------------------------------
@@ -81,15 +76,13 @@ def test_an_overflow_is_reported():
         engine.check_finite(np.array([0]), 1)
 
 
-numbers = st.integers(-60, 60).map(lambda k: k * 0.13)
-vectors = st.lists(numbers, min_size=1, max_size=20)
-sizes = st.integers(0, 400).map(lambda k: k * 0.07)
-
-
 # --- the proximal map, in plain Python --------------------------------------------------------
 
 
-@given(row=vectors, a=sizes)
+@given(
+    row=st.lists(st.integers(-60, 60).map(lambda k: k * 0.13), min_size=1, max_size=20),
+    a=st.integers(0, 400).map(lambda k: k * 0.07),
+)
 def test_the_prox_is_the_least_of_its_objective(row, a):
     """row - prox is a times a subgradient of the norm at prox, which characterises the minimum."""
     found = np.array(l2_prox(row, a))
