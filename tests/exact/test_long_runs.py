@@ -36,8 +36,7 @@ def idle(kind, rule, l1, l2, n_steps):
     """
     average = FromStep() if "average" in kind else None
     schedule = FromData() if "data" in kind else Constant(0.1)
-    given = dict(l1=l1, l2=l2, rule=rule, schedule=schedule, average=average)
-    chosen = plan(**given)
+    chosen = plan(l1=l1, l2=l2, rule=rule, schedule=schedule, average=average)
     if "outputs" in kind:
         engine = new_engine(chosen.engine_kind, N_WEIGHTS, 2, chosen.constants)
         engine.set_coefficients(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
@@ -75,8 +74,25 @@ def after_decay(weight, eta, l1, l2, rule, n_steps):
         return float(start * rho + fixed_point), float(mean + fixed_point)
 
 
-def assert_true_time(kind, rule, n_steps):
-    """A handful of roundings, however many steps: of l1 / l2, of the rate, of the read."""
+#: Rates from the data are for FoBoS and SGD.
+CASES = [
+    (kind, rule, 4 * 2**20 if kind == "clock" else 2**20)
+    for kind in CLOCKS
+    for rule in AFFINE_RULES
+    if "data" not in kind or rule in ("fobos", "sgd")
+]
+#: After 10^9 steps too.
+THOROUGH = pytest.mark.thorough
+LONG = [pytest.param("clock", rule, 954 * 2**20, marks=THOROUGH) for rule in AFFINE_RULES]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("kind", "rule", "n_steps"), [*CASES, *LONG])
+def test_the_clock_keeps_true_time_over_millions_of_steps(kind, rule, n_steps):
+    """Scalars and sums are exact to a few units in the last place, not to so many per step.
+
+    A handful of roundings, however many steps: of l1 / l2, of the rate, of the read.
+    """
     # An l1 as large as l2: the low digits of the shift decide on the last digits of the weights.
     strength = 5.0 / n_steps / (100.0 if "data" in kind else 1.0)
     engine, eta = idle(kind, rule, strength, strength, n_steps)
@@ -87,22 +103,3 @@ def assert_true_time(kind, rule, n_steps):
         if "average" in kind:
             assert abs(model[j] - mean) <= 16 * UNIT_ROUNDOFF * (abs(mean) + 1.0)
     assert abs(engine.intercepts()[0] - INTERCEPT) <= 4 * UNIT_ROUNDOFF * INTERCEPT
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("kind", "rule"),
-    # Rates from the data are for FoBoS and SGD.
-    [(kind, rule) for kind in CLOCKS for rule in AFFINE_RULES
-     if "data" not in kind or rule in ("fobos", "sgd")],
-)  # fmt: skip
-def test_the_clock_keeps_true_time_over_millions_of_steps(kind, rule):
-    """Scalars and sums are exact to a few units in the last place, not to so many per step."""
-    assert_true_time(kind, rule, 4 * 2**20 if kind == "clock" else 2**20)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("rule", AFFINE_RULES)
-def test_the_clock_keeps_true_time_over_a_billion_steps(rule):
-    """The scalars are exact to a few units in the last place after 10^9 steps too."""
-    assert_true_time("clock", rule, 954 * 2**20)
