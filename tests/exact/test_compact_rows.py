@@ -144,19 +144,24 @@ def test_bounds_hold_for_all_duals_and_some_attain_them(loss, weighted, monkeypa
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sample_of_a_mean_loss(weighted, monkeypatch):
-    """Its rows, targets, importances and features are those that are chosen."""
+    """Its rows, targets, importances and features are those that are chosen.
+
+    The rows of the mean loss are a half of all rows, and their number is no multiple of 16.
+    """
     monkeypatch.setattr(screening, "_FEW", 256)
     random = np.random.default_rng(1)
-    X, y = corpus(80, 300)
-    importances = random.uniform(0.5, 2.0, 80) if weighted else None
+    X, y = corpus(90, 300)
+    importances = random.uniform(0.5, 2.0, 90) if weighted else None
     mean = mean_of(X, y, importances, LOSSES["log_loss"])
-    compact = screening.compact(mean, screening.bounds_of_features(mean), 0.05)
+    mean.share /= 2.0
+    compact = screening.compact(mean, screening.bounds_of_features(mean), 0.025)
+    assert compact.mean.share == mean.share
     assert 0 < len(compact.features) < 300
     kept = compact.expand(np.ones(len(compact.features)), 300) > 0.0
     np.testing.assert_array_equal(np.flatnonzero(kept), np.sort(compact.features))
-    stored = (X[::16] != 0.0).sum(axis=0).A1 / 5
+    stored = (X[::16] != 0.0).sum(axis=0).A1 / 6
     np.testing.assert_array_equal(compact.frequencies, stored[compact.features])
-    chosen, order = random.random(kept.sum()) < 0.5, np.sort(random.permutation(80)[:20])
+    chosen, order = random.random(kept.sum()) < 0.5, np.sort(random.permutation(90)[:20])
     sample, dense = compact.sample(order, chosen), X[order][:, compact.features[chosen]].toarray()
     shares = np.ones(20) if importances is None else importances[order]
     shares, close = shares / shares.sum(), dict(rtol=1e-12, atol=1e-12)
