@@ -83,15 +83,16 @@ def least_objective(X, y, weights, loss, fit_intercept, l1):
 
 
 @each_loss
-@pytest.mark.parametrize("n", [
-    100, pytest.param(300, marks=pytest.mark.slow), pytest.param(3000, marks=pytest.mark.thorough),
-])  # fmt: skip
-def test_minima_are_those_of_linear_programs(loss, n):
+@pytest.mark.parametrize("seeds", [
+    range(100), pytest.param(range(100, 300), marks=pytest.mark.slow),
+    pytest.param(range(300, 3000), marks=pytest.mark.thorough),
+], ids=str)  # fmt: skip
+def test_minima_are_those_of_linear_programs(loss, seeds):
     """With and without an intercept and weights, at a hundredth of the largest l1 and below.
 
     A search comes to rest on about one of the problems in a hundred.
     """
-    for seed in range(n):
+    for seed in seeds:
         *problem, share = gaussian_problem(loss, seed)
         minimiser = minimiser_of(*problem[:3], loss, problem[3])
         l1 = share * minimiser.largest_l1 or 0.1
@@ -143,7 +144,7 @@ def test_the_interior_point_method_has_a_small_gap(loss, by_rows, l1, l2, monkey
     if by_rows:
         monkeypatch.setattr(interior, "_UNKNOWNS", 0)
     shares = []
-    for seed in range(60):
+    for seed in range(36):
         X, y, weights, fit_intercept, _ = gaussian_problem(loss, seed, ((6, 15), (30, 8))[seed % 2])
         minimiser = minimiser_of(X, y, weights, loss, fit_intercept)
         penalty = ElasticNet(l1=l1, l2=l2)
