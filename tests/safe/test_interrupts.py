@@ -2,7 +2,6 @@
 
 import copy
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -13,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from support.algorithms import STREAMING_RULES
+from sklearn.base import clone
+from support.algorithms import VARIANTS
 from support.models import ESTIMATORS, made, rows_and_targets
 from support.portrait import portrait
 
@@ -29,7 +29,6 @@ from lazynet import (
     LazyNetRegressor,
     StabilisedSGDClassifier,
     Stepper,
-    Tables,
 )
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
@@ -98,58 +97,49 @@ def one_long_row():
     return X, np.arange(2001) % 2
 
 
-#: Data and options of calls that would not end, and the rows of a chunk.
+def online(**options):
+    """A model, and parameters with which its next call tells when it is under way."""
+    model = LazyNetClassifier(rule=FoBoS("constant", eta0=1e-3), shuffle=False, tol=None, **options)
+    schedule = TellsWhenUnderWay(1e-5)
+    return model, dict(rule__schedule=schedule, rule__eta0=None, max_iter=FOREVER)
+
+
+CLASSES, IN_TURN = partial(make_data, 2000, 5000, 50, 3), np.tile(np.arange(16), 250_000)
+PATHS = StabilisedSGDClassifier(stability=0.0), dict(max_iter=10**6)
+FOLDS = LazyNetClassifierCV(tol=None), dict(max_iter=10**6)
+DUAL = DualNetClassifier("hinge"), dict(max_iter=10**9, tol=1e-15, l1=1e-7, l2=1e-9)
+#: A model and what makes its next call endless, data, threads, and the rows of ``partial_fit``.
 LONG_CALLS = {
-    "fit": (lambda: make_data(2000, 5000, 50), {}, None),
-    "one long row": (one_long_row, {}, np.zeros(8000, dtype=np.int64)),
-    "three classes in threads": (
-        lambda: make_data(16, 100_000, 50_000, 3), dict(n_jobs=2), np.tile(np.arange(16), 250_000),
-    ),
-    "sweeps": (
-        lambda: make_data(16, 500_000, 5_000), dict(l1=100.0), np.tile(np.arange(16), 250_000),
-    ),
-}  # fmt: skip
+    "fit": (*online(), partial(make_data, 2000, 5000, 50), 1, None),
+    "one long row": (*online(), one_long_row, 1, np.zeros(8000, dtype=np.int64)),
+    "classes, 2": (*online(), partial(make_data, 16, 100_000, 50_000, 3), 2, IN_TURN),
+    "sweeps": (*online(l1=100.0), partial(make_data, 16, 500_000, 5_000), 1, IN_TURN),
+    **{f"paths, {n_jobs}": (*PATHS, CLASSES, n_jobs, None) for n_jobs in (1, 2)},
+    **{f"folds, {n_jobs}": (*FOLDS, CLASSES, n_jobs, None) for n_jobs in (1, 2)},
+    **{f"dual, {n_jobs}": (*DUAL, CLASSES, n_jobs, None) for n_jobs in (1, 2)},
+}
 
 
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
-    """A call that would not end stops within a second; the old model is there and learns on."""
-    make, options, order = LONG_CALLS[name]
+    """A call that would not end stops within a second, its threads too; the model is as it was."""
+    model, endless, make, n_jobs, order = LONG_CALLS[name]
     X, y = make()
-    model = LazyNetClassifier(rule=FoBoS("constant", eta0=1e-3), random_state=0, **options)
-    model.set_params(shuffle=False, max_iter=2, tol=None).fit(X, y)
+    model = clone(model).set_params(max_iter=2, n_jobs=n_jobs, random_state=0).fit(X, y)
     twin, running, parameters = copy.deepcopy(model), threading.active_count(), model.get_params()
-    schedule = TellsWhenUnderWay(1e-5)
-    model.set_params(rule__schedule=schedule, rule__eta0=None, max_iter=FOREVER)
-    method = "partial_fit" if name in ("three classes in threads", "sweeps") else "fit"
-
-    def call():
-        getattr(model, method)(X, y, sample_order=order)
-
-    assert seconds_until_heard(schedule.under_way, call) < SOON
+    model.set_params(**endless)
+    if "rule__schedule" in endless:
+        under_way = endless["rule__schedule"].under_way
+    else:
+        under_way = threading.Event()
+        under_way.set()
+    method = model.fit if order is None else partial(model.partial_fit, sample_order=order)
+    assert seconds_until_heard(under_way, partial(method, X, y)) < SOON
     assert threading.active_count() == running
     model.set_params(**parameters)
     assert observed(model) == observed(twin)
-    assert observed(model.partial_fit(X, y)) == observed(twin.partial_fit(X, y))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("Estimator", "options", "endless"), [
-    (StabilisedSGDClassifier, dict(stability=0.0), dict(max_iter=10**6)),
-    (LazyNetClassifierCV, dict(tol=None), dict(max_iter=10**6)),
-    (DualNetClassifier, dict(loss="hinge"), dict(max_iter=10**9, tol=1e-15, l1=1e-7, l2=1e-9)),
-])  # fmt: skip
-def test_ctrl_c_reaches_every_thread(Estimator, options, endless, n_jobs):
-    """The paths and the folds are in threads: they stop too, and the model is as it was."""
-    X, y = make_data(n=2000, d=5000, per_row=50, n_classes=3)
-    model = Estimator(max_iter=1, n_jobs=n_jobs, random_state=0, **options).fit(X, y)
-    before, running, parameters = pickle.dumps(model), threading.active_count(), model.get_params()
-    model.set_params(**endless)
-    under_way = threading.Event()
-    under_way.set()
-    assert seconds_until_heard(under_way, lambda: model.fit(X, y)) < SOON
-    assert threading.active_count() == running
-    assert pickle.dumps(model.set_params(**parameters)) == before
+    if hasattr(model, "partial_fit"):
+        assert observed(model.partial_fit(X, y)) == observed(twin.partial_fit(X, y))
 
 
 # --- Ctrl-C between any two lines ---------------------------------------------------------------
@@ -225,17 +215,15 @@ def calls():
         )
     X, y = make_data(n=12, d=40, per_row=4)
     X = sparse.hstack([X, 3.0 + y[:, None]], format="csr")  # a feature that is centred
-    strengths, fobos = dict(l1=0.02, l2=0.5), partial(FoBoS, "constant", eta0=0.5)
+    overflow = FoBoS("constant", eta0=0.5, step_order="shrink_first")
     for name, options in {
-        "three classes in threads": dict(rule=fobos(), n_jobs=2, **strengths),
-        "average": dict(rule=fobos(average=True), **strengths),
-        "tables": dict(rule=fobos(storage=Tables(budget=5)), **strengths),
-        "dense": dict(rule=fobos(storage="dense"), **strengths),
-        "overflow": dict(rule=fobos(step_order="shrink_first"), l1=0.02, l2=1e59),
-        **{rule: {"rule": rule} for rule in STREAMING_RULES},
+        **VARIANTS,
+        "three classes in threads": dict(rule=FoBoS(), n_jobs=2),
+        "overflow": dict(rule=overflow, l2=1e59),
     }.items():
+        options = dict(l1=0.02, l2=0.5, random_state=np.random.RandomState(0)) | options
         classes = np.arange(3 if name.startswith("three") else 2)
-        model = LazyNetClassifier(random_state=np.random.RandomState(0), **options)
+        model = LazyNetClassifier(**options)
         model.partial_fit(X, np.arange(12) % len(classes), classes=classes)
         # After as many rows as before the shared size is computed anew.
         rows = slice(3, 9) if name in ("average", "ftrl", "dense") else slice(12)
@@ -276,13 +264,6 @@ def calls():
     yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)
 
 
-def outcomes(model, call, line, second=None):
-    """What Ctrl-C at a line makes of a copy of the model, and how the call ended."""
-    torn, presses = copy.deepcopy(model), Presses(line, second)
-    error = presses.during(lambda: call(torn))
-    return torn, error, presses.places
-
-
 # Python goes on after an exception in the end of a generator that is not used any more.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
@@ -306,13 +287,14 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
     old = 0
     for line in (*rng.integers(1, n_lines, 15).tolist(), *ends):
         for second in (None, int(rng.integers(1, 30))):
-            torn, error, places = outcomes(model, call, line, second)
+            torn, presses = copy.deepcopy(model), Presses(line, second)
+            error = presses.during(lambda torn=torn: call(torn))
             found = observed(torn)
-            assert found in (before, after), places
+            assert found in (before, after), presses.places
             assert isinstance(error, KeyboardInterrupt) or found == after
             if found == before:
                 old += 1
                 if line % 5 == 0:
                     call(torn)
-                    assert observed(torn) == after, places
+                    assert observed(torn) == after, presses.places
     assert old
