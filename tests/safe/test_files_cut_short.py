@@ -18,40 +18,32 @@ from support.damage import damaged
 
 from lazynet import LazyNetRegressor
 from lazynet.cli import main
-from lazynet.data import RowsFile, SvmlightFile
+from lazynet.data import SvmlightFile
 
 TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))
 
 
-PACKINGS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
-
-
-def rows(source):
-    """Label and values of each row."""
+def rows(path):
+    """Label and values of each row of a file."""
     return [
         (label, values[values != 0].tolist())
-        for chunk in source.chunks()
+        for chunk in SvmlightFile(path, zero_based=False, n_features=8).chunks()
         for label, values in zip(chunk.y.tolist(), chunk.X.toarray(), strict=True)
     ]
 
 
-def source_of(path):
-    """The source of a file by the end of its name."""
-    if path.suffix == ".rows":
-        return RowsFile(path)
-    return SvmlightFile(path, zero_based=False, n_features=8)
-
-
-#: By the end of a name: what unpacks a stream, and of how many zeros behind it there may be.
-STREAMS = {
-    "gz": (lambda: zlib.decompressobj(31), 1), "bz2": (bz2.BZ2Decompressor, 10**9),
-    "xz": (lzma.LZMADecompressor, 4),
-}  # fmt: skip
+#: By the end of a name: what packs and unpacks a stream, and of how many zeros behind it there
+#: may be.
+FORMS = {
+    "gz": (gzip.compress, lambda: zlib.decompressobj(31), 1),
+    "bz2": (bz2.compress, bz2.BZ2Decompressor, 10**9),
+    "xz": (lzma.compress, lzma.LZMADecompressor, 4),
+}
 
 
 def unpacked(data, form):
     """The contents of all streams, or None if anything in the file is no stream."""
-    new_stream, unit = STREAMS[form]
+    _, new_stream, unit = FORMS[form]
     found = b""
     try:
         while True:
@@ -67,7 +59,7 @@ def unpacked(data, form):
         return None
 
 
-@pytest.mark.parametrize("form", PACKINGS)
+@pytest.mark.parametrize("form", FORMS)
 @given(
     cuts=st.lists(st.integers(0, 60), max_size=3).map(sorted),
     seed=st.integers(0, 2**32),
@@ -79,7 +71,7 @@ def test_packed_streams_are_read_to_the_last_byte(
 ):
     """Streams are one file, as cat joins them; damage and junk never hide the rows behind."""
     path, plain = (tmp_path_factory.getbasetemp() / f"a.svm{end}" for end in (f".{form}", ""))
-    lines, pack, lot = TEXT.splitlines(keepends=True)[:60], PACKINGS[form], Random(seed)
+    lines, pack, lot = TEXT.splitlines(keepends=True)[:60], FORMS[form][0], Random(seed)
     parts = [pack(b"".join(lines[a:b])) for a, b in itertools.pairwise([0, *cuts, 60])]
     data = bytes(n_zeros).join(parts) + bytes(n_zeros)
     for _ in range(n_damages):
@@ -90,7 +82,7 @@ def test_packed_streams_are_read_to_the_last_byte(
 
     def outcome(path):
         try:
-            return rows(source_of(path))
+            return rows(path)
         except ValueError as error:
             assert str(error).startswith(f"{path}: ")  # noqa: PT017
             return None
@@ -104,14 +96,13 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     """Which some editors write at the beginning of a file."""
     mark = b"\xef\xbb\xbf"
     path, plain = tmp_path / "marked.svm", tmp_path / "plain.svm"
-    plain.write_bytes(TEXT)
     for text in (TEXT, b"1 1:2", b""):
         plain.write_bytes(text)
         path.write_bytes(mark + text)
-        assert rows(source_of(path)) == rows(source_of(plain))
+        assert rows(path) == rows(plain)
     path.write_bytes(mark[:2] + TEXT)
     with pytest.raises(ValueError, match="line 1, column 1: expected a label"):
-        rows(source_of(path))
+        rows(path)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EFBIG])
