@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support import peak_of, same_bits
-from support.matrices import reversed_rows
+from support.matrices import make_data, reversed_rows
 from support.models import (
     ESTIMATORS,
     RawClassifier,
@@ -39,8 +39,7 @@ from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
 from lazynet.rules.storage import STORAGES
 
-N, D = 40, 30
-FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i8")]
+N, D = 60, 25
 
 
 def retyped(X, values="f8", indices="i4", container=sparse.csr_matrix):
@@ -51,48 +50,26 @@ def retyped(X, values="f8", indices="i4", container=sparse.csr_matrix):
     return X
 
 
-def make_data(n=N, d=D, density=0.3, seed=0):
-    """Sparse rows of values that float32 holds exactly, and two classes that depend on them."""
-    rng = np.random.default_rng(seed)
-    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
-    X.data = rng.integers(-64, 64, len(X.data)) / 64
-    y = (X @ rng.standard_normal(d) > 0).astype(int)
-    y[:2] = 0, 1
-    return X, y
-
-
 def state_of(model):
     """All that a call may change in a fitted estimator, fit for ==, and how it would learn on."""
+    X, y = make_data(d=model.n_features_in_, seed=9)
     future = copy.deepcopy(model)
     # Parameters of its own: the model's may be the bad ones.
     future.set_params(**type(model)(l1=0.01, rule=FoBoS(eta0=0.1), shuffle=False).get_params())
-    return portrait([model, future.partial_fit(*good_batch(model))])
-
-
-def good_batch(model):
-    """Rows that the model can be trained on further."""
-    X, y = make_data(d=model.n_features_in_, seed=9)
-    return X, getattr(model, "classes_", np.array([0.0, 1.0]))[y]
-
-
-def call(model, method, X, y, weights=None, **options):
-    """fit or partial_fit, by name."""
-    return getattr(model, method)(X, y, sample_weight=weights, **options)
+    return portrait([model, future.partial_fit(X, getattr(model, "classes_", np.arange(2.0))[y])])
 
 
 def assert_refused(model, method, data, error, *patterns, **options):
     """The call raises an error that says all this, and the fitted estimator stays as it was."""
     before = state_of(model)
     with pytest.raises(error) as caught:
-        call(model, method, *data, **options)
-    message = str(caught.value)
+        getattr(model, method)(*data, **options)
     for pattern in patterns:
-        assert pattern in message
+        assert pattern in str(caught.value)
     assert state_of(model) == before
 
 
 METHODS = pytest.mark.parametrize("method", ["fit", "partial_fit"])
-EVERY_ESTIMATOR = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 EVERY_STORAGE = pytest.mark.parametrize("storage", STORAGES)
 
 
@@ -145,9 +122,11 @@ def test_every_container_and_type_gives_the_same_model(name, method):
     assert_same_model(model, expected, X)
 
 
-@pytest.mark.parametrize(("values", "indices"), FORMATS)
-@pytest.mark.parametrize("arranged", [copy.copy, reversed_rows])
-@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("values", ["f4", "f8"])
+@pytest.mark.parametrize("indices", ["i4", "i8"])
+@pytest.mark.parametrize(("arranged", "container"), [
+    (copy.copy, sparse.csr_matrix), (reversed_rows, sparse.csr_array),
+])  # fmt: skip
 @pytest.mark.slow
 def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
     """fit and predict need some numbers per row and feature, far fewer than an array of X holds.
@@ -222,7 +201,7 @@ BAD_MATRICES = [
         (lambda column=column: with_first("lil", rows=[column], data=[1.0]), "X")
         for column in (2**31 - 1, 2**40, -7)
     ),
-    (lambda: with_first("lil", rows=[1, 2, 3], data=[1.0]), "X"),
+    (lambda: with_first("lil", rows=[1, 2, 3], data=[1.0]), "X.rows and X.data", "equally long"),
     (lambda: with_first("csc", indices=2**31 - 1), "X"),
     (lambda: with_first("csc", indptr=2**31 - 1), "X"),
     (lambda: with_first("bsr", indices=2**31 - 1), "X"),
@@ -267,7 +246,7 @@ BAD_ORDERS = [
 
 
 @METHODS
-@EVERY_ESTIMATOR
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 @pytest.mark.every_case
 def test_bad_matrices_targets_weights_and_orders_are_refused(Estimator, method):
     """Each is named, with its row where it has one, and the model stays as it was."""
@@ -278,7 +257,8 @@ def test_bad_matrices_targets_weights_and_orders_are_refused(Estimator, method):
         assert_refused(model, method, (matrix, y[: matrix.shape[0]]), ValueError, *patterns)
     error = (TypeError, ValueError)
     for change, *patterns in BAD_COMPANIONS:
-        assert_refused(model, method, (X, *change(y.astype(float), np.ones(N))), error, *patterns)
+        targets, weights = change(y.astype(float), np.ones(N))
+        assert_refused(model, method, (X, targets), error, *patterns, sample_weight=weights)
     for order, pattern in BAD_ORDERS:
         patterns = "sample_order", pattern
         assert_refused(model, method, (X, y), error, *patterns, sample_order=order)
@@ -374,11 +354,9 @@ def test_targets_that_a_classifier_cannot_have():
 
 
 def test_settings_that_do_not_go_together():
-    """A name is told with those that there are; the bounds of numbers are tested elsewhere."""
+    """The error says what a rule needs; names and bounds of numbers: ``test_parameters.py``."""
     X, y = make_data()
     for options, *patterns in (
-        (dict(loss="logistic"), "loss must be one of", "log_loss", "'logistic'"),
-        (dict(rule=FoBoS(storage="gpu")), "storage of FoBoS must be one of", "clock", "'gpu'"),
         (dict(rule=FoBoS([0.1, -0.1])), "not negative", "-0.1 at step 1"),
         (dict(rule=FoBoS([[0.1]])), "schedule as an array must have one dimension"),
         (dict(rule=FoBoS(lambda t: np.nan)), "schedule must give finite rates", "nan at"),
@@ -515,7 +493,7 @@ class BreaksAt:
 
 
 @pytest.mark.parametrize("with_sweeps", [False, True])
-@pytest.mark.parametrize("d", [10, 20_000], ids=["many touched", "few touched"])
+@pytest.mark.parametrize("d", [10, 5_000], ids=["many touched", "few touched"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @EVERY_STORAGE
 def test_a_schedule_that_fails_midway_takes_the_call_back(

@@ -17,16 +17,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from support.models import (
-    ESTIMATORS,
-    OBJECTS,
-    RawRegressor,
-    place_of,
-    placed,
-    short_options,
-)
+from support.matrices import make_data
+from support.models import ESTIMATORS, OBJECTS, RawRegressor, place_of, placed, short_options
 from support.portrait import portrait
 
 import lazynet
@@ -72,14 +66,8 @@ pytestmark = [
 
 N, D = 200, 12
 REFUSED = (TypeError, ValueError)
-
-
-def make_data(n=N):
-    rng = np.random.default_rng(0)
-    X = sparse.random(n, D, density=0.4, format="csr", random_state=0)
-    y = (X @ rng.standard_normal(D) > 0).astype(int)
-    y[:2] = 0, 1
-    return X, y
+#: Data of a usual size, and few rows.
+DATA, FEW = make_data(N, D), make_data(20, D)
 
 
 # --- what there is -------------------------------------------------------------------------
@@ -198,9 +186,9 @@ def host_of(kind):
     return LazyNetRegressor if place_of(kind) == "loss" else LazyNetClassifier
 
 
-def outcome(kind, name, value, method="fit", data=None):
+def outcome(kind, name, value, method="fit", data=DATA):
     """All that training gives, as bytes, and the trained object."""
-    X, y = data or make_data()
+    X, y = data
     options = options_for(kind, name, value)
     kind = host_of(kind)
     made = kind(**options)
@@ -234,10 +222,9 @@ def refused_by_name(kind, name, words, *arguments, **options):
         outcome(kind, name, *arguments, **options)
 
 
-INTEGER_TYPES = [
-    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
-]  # fmt: skip
-FLOAT_TYPES = [np.float16, np.float32, np.float64, np.longdouble, Fraction]
+#: The narrowest, the widest, and those that become real numbers beside others.
+INTEGER_TYPES = [np.int8, np.int64, np.uint8, np.uint64]
+FLOAT_TYPES = [np.float16, np.float64, np.longdouble, Fraction]
 
 
 class Index:
@@ -268,20 +255,15 @@ def typed_values(kind, name):
 
     Integers are as large as 8 bits allow, so that their products with the 200 rows do not fit.
     """
-    whole = kinds_of(kind)[name].check is check_number
-    for number_type in INTEGER_TYPES:
-        largest = 100 if number_type is np.int8 else 200
-        most = [2, 1, 0] if whole else [largest, 100, 1]
-        # Every fold needs rows of both classes.
-        plain = accepted(kind, name, [2] if name == "cv" else most)
+    is_real = kinds_of(kind)[name].check is check_number
+    # Every fold needs rows of both classes, and a path of 100 penalties takes its time.
+    few = {"cv": [2], "l1s": [100]}.get(name)
+    for number_type in (*INTEGER_TYPES, *[Index] * (not is_real and name != "verbose")):
+        most = few or [100 if number_type is np.int8 else 200, 100, 1]
+        plain = accepted(kind, name, [2, 1, 0] if is_real else most)
         if plain is not None:
             yield number_type(plain), plain
-    if not whole:
-        plain = accepted(kind, name, [2] if name == "cv" else [200, 100, 1])
-        if plain is not None and name != "verbose":
-            yield Index(plain), plain
-        return
-    for number_type in FLOAT_TYPES:
+    for number_type in FLOAT_TYPES if is_real else ():
         value = number_type(0.1) if number_type is not Fraction else Fraction(1, 3)
         plain = accepted(kind, name, [float(value)])
         if plain is not None:
@@ -300,13 +282,13 @@ def test_the_type_of_a_number_does_not_matter(kind, name):
 
     An object keeps what was passed, and a settled copy of it has plain numbers.
     """
-    data, expected = make_data(), {}
+    expected = {}
     for value, plain in typed_values(kind, name):
         for method in methods_of(kind):
             key = method, plain
             if key not in expected:
-                expected[key], _ = outcome(kind, name, plain, method, data)
-            found, made = outcome(kind, name, value, method, data)
+                expected[key], _ = outcome(kind, name, plain, method)
+            found, made = outcome(kind, name, value, method)
             assert found == expected[key], (value, type(value), method)
             if kind is not Stepper:
                 path = f"{place_of(kind)}__{name}" if kind in OBJECTS else name
@@ -374,7 +356,7 @@ def test_bounds_of_parameters(kind, name):
         bad += [bounds["above"], -1e-9] if "above" in bounds else []
     for value in bad:
         for method in methods_of(kind):
-            refused_by_name(kind, name, "", value, method, make_data(20))
+            refused_by_name(kind, name, "", value, method, FEW)
         if kind in MODELS or kind is Balanced:
             continue
         with pytest.raises(REFUSED, match=f"^{called(kind, name)} must "):
@@ -387,7 +369,7 @@ def test_bounds_of_parameters(kind, name):
 @pytest.mark.parametrize("kind", OBJECTS, ids=lambda kind: kind.__name__)
 def test_no_object_is_changed_by_the_models_that_use_it(kind):
     """Two models that learn further and verify share nothing that learns, and leave the object."""
-    X, y = make_data()
+    X, y = DATA
     made = kind({0: 2, 1: 1}) if kind is Balanced else kind()
     before, options = portrait(made), options_with(made)
     models = [host_of(kind)(**options).fit(X, y) for _ in range(2)]
@@ -406,7 +388,7 @@ def test_no_object_is_changed_by_the_models_that_use_it(kind):
 
 def test_an_object_that_is_changed_later_is_checked_again():
     """A call goes on with the values that it began with; the next one refuses a bad value."""
-    X, y = make_data()
+    X, y = DATA
     rule = RDA(gamma=2.0)
 
     def spoil(epoch):
@@ -429,25 +411,23 @@ def test_an_object_that_is_changed_later_is_checked_again():
         if pair[1] in ("loss", "rule", "schedule", "storage", "average")])  # fmt: skip
 def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
     """A class in place of an object is told how to make one; other objects what belongs there."""
-    data = make_data(20)
     for other in OBJECTS:
         fits = place_of(other).rpartition("__")[2] == name
         if fits and kinds_of(kind)[name].check is not check_flag:
             advice = f"be an object, got the class {other.__name__}: write {other.__name__}"
-            refused_by_name(kind, name, advice, other, data=data)
+            refused_by_name(kind, name, advice, other, data=FEW)
             continue
         for wrong in (other, other()):
-            refused_by_name(kind, name, "", wrong, data=data)
+            refused_by_name(kind, name, "", wrong, data=FEW)
 
 
 def test_an_unknown_loss_is_refused_with_the_losses_of_the_estimator():
-    X, y = make_data(20)
     for kind, others in (
         (DualNetClassifier, {"perceptron"}),
         (LazyNetRegressor, {name for name, loss in LOSSES.items() if loss.margin}),
     ):
         with pytest.raises(ValueError, match=r"^loss must be one of \[.*\], got 'log'") as refused:
-            kind(loss="log").fit(X, y)
+            kind(loss="log").fit(*FEW)
         listed = set(re.findall(r"'(\w+)'", str(refused.value))) - {"log"}
         assert listed == LOSSES.keys() - others
 
@@ -501,41 +481,36 @@ def test_fields_of_dataclasses(kind, name):
 # --- what goes to fit ----------------------------------------------------------------------
 
 
-def call(kind, method, data, options=(), **arguments):
+def fit(kind, data, options, **arguments):
     """Train a short run, and see that what comes out is finite."""
-    model = kind(**{**short(kind), **dict(options)})
-    if method == "partial_fit" and "class_weight" in signature(kind):
-        arguments = {"classes": [0, 1], **arguments}
-    getattr(model, method)(*data, **arguments)
-    assert method == "verify" or np.isfinite(model.coef_).all()
+    model = kind(**{**short(kind), **options}).fit(*data, **arguments)
+    assert np.isfinite(model.coef_).all()
 
 
 def test_numbers_that_are_too_large_together():
     """Steps of all epochs, class weights, products of weights: each is told by its name."""
-    data, many = make_data(n=20), LARGEST_INTEGER // 10
     for kind in ESTIMATORS:
         if hasattr(kind, "partial_fit"):
             with pytest.raises(ValueError, match=r"max_iter must be at most .* an epoch has 20 "):
-                kind(max_iter=many).fit(*data)
+                kind(max_iter=LARGEST_INTEGER // 10).fit(*FEW)
         if "class_weight" in signature(kind):
             for weight, words, more in (
                 ({0: 10**400}, r"class_weight\[0\] must be finite", {}),
                 ({7: 1.0}, "class_weight", {}),
                 ({0: 0, 1: 0}, "class_weight, must not be zero for every row", {}),
-                ({1: 0.0}, "must not be zero for every row", dict(sample_weight=data[1])),
+                ({1: 0.0}, "must not be zero for every row", dict(sample_weight=FEW[1])),
                 ({0: 1e300}, "class_weight times sample_weight must be finite",
                  dict(sample_weight=np.full(20, 1e300))),
             ):  # fmt: skip
                 with pytest.raises(ValueError, match=words):
-                    call(kind, "fit", data, dict(class_weight=weight), **more)
+                    fit(kind, FEW, dict(class_weight=weight), **more)
     with pytest.raises(ValueError, match="epochs must be at most"):
-        LazyNetRegressor(rule=FoBoS(eta0=0.1)).verify(*data, epochs=LARGEST_EPOCHS + 1)
+        LazyNetRegressor(rule=FoBoS(eta0=0.1)).verify(*FEW, epochs=LARGEST_EPOCHS + 1)
 
 
 def test_sample_weights_of_other_types():
-    """Masks, fractions and narrow types count as the numbers that they equal."""
-    X, _ = make_data(4)
-    expected = np.array([1.0, 0.0, 1.0, 0.0])
+    """Masks, objects and narrow types count as the numbers that they equal."""
+    X, expected = np.eye(4), np.array([1.0, 0.0, 1.0, 0.0])
     for kind in (np.int8, np.float16, bool, object):
         weights = check_sample_weight(expected.astype(kind), X)
         assert weights.dtype == np.float64
@@ -553,13 +528,13 @@ def stepper():
 
 def stability_with(**arguments):
     model = LazyNetClassifier(max_iter=1, tol=None)
-    found = selection_stability(model, *make_data(20), **{"n_runs": 2, **arguments})
+    found = selection_stability(model, *FEW, **{"n_runs": 2, **arguments})
     return found.frequency.tolist()
 
 
 def verified_with(**arguments):
     model = LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.1))
-    return str(model.verify(*make_data(60), **{"max_rows": 20, **arguments}))
+    return str(model.verify(*DATA, **{"max_rows": 20, **arguments}))
 
 
 #: Numbers that are no parameters: the word by which an error calls each, and a call with it.
@@ -569,7 +544,7 @@ ELSEWHERE = {
     "max_rows": lambda v: verified_with(max_rows=v), "epochs": lambda v: verified_with(epochs=v),
     "target": lambda v: stepper().step([0], [1.0], v),
     "importance": lambda v: stepper().step([0], [1.0], 1.0, v),
-    "row": lambda v: stepper().step_row(make_data(20)[0], v, 1.0),
+    "row": lambda v: stepper().step_row(FEW[0], v, 1.0),
     "j must": lambda v: stepper().weight(v),
 }  # fmt: skip
 
@@ -603,7 +578,6 @@ class Own:
 
 def test_rates_and_counts_of_ones_own():
     """Real numbers of any type are taken as what they equal; everything else is refused."""
-    X, y = make_data(20)
     bad = [np.full(20, value) for value in (1 + 1j, 1 + 0j, "1", b"1", None, True)]
     for numbers in (*bad, [1j] * 20, [10**400] * 20, np.full(20, np.longdouble("1e4000"))):
         for option, words in (
@@ -611,37 +585,32 @@ def test_rates_and_counts_of_ones_own():
         ):  # fmt: skip
             model = LazyNetRegressor(rule=FoBoS(**{option: Own(numbers)}), max_iter=1, tol=None)
             with pytest.raises(REFUSED, match=words):
-                model.fit(X, y)
+                model.fit(*FEW)
     for number_type in (np.float16, np.float32, np.longdouble, np.int8, object):
         numbers = Own(np.array([1, 2, 3], dtype=number_type))
         assert checked_rates(numbers, 0, 3).tolist() == [1.0, 2.0, 3.0]
         assert checked_counts(numbers, 0, 3).tolist() == [1.0, 2.0, 3.0]
     assert checked_rates(Own([Fraction(1, 2), Fraction(1, 4)]), 0, 2).tolist() == [0.5, 0.25]
-
-
-def test_rates_and_counts_that_are_extreme():
-    """A rate that vanishes is 0, an infinite one is refused; so are counts, before a step."""
+    # A rate that vanishes is 0, an infinite one is refused; so are counts, before a step.
     assert checked_rates(Power(eta0=1.0, power_t=1e308), 0, 5).tolist() == [1.0, 0, 0, 0, 0]
     with pytest.raises(ValueError, match="schedule must give finite rates"):
         checked_rates(Power(eta0=1.0, power_t=-1e5), 0, 5)
     rule = FoBoS(average=PolynomialDecay(100), schedule=lambda t: pytest.fail("a step is taken"))
     with pytest.raises(ValueError, match=r"average.counts\(9999, 10000\) must be finite"):
-        LazyNetRegressor(rule=rule, max_iter=50, tol=None).fit(*make_data())
+        LazyNetRegressor(rule=rule, max_iter=50, tol=None).fit(*DATA)
 
 
 # --- overflow ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e150, 1e200, 1e300, 1.7e308])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e150, 1e200, 1.7e308])
 def test_extreme_data_give_no_warning_of_numpy(kind, scale):
     """A finite model, or an error that says what overflowed and what may help."""
-    X, y = make_data(20)
-    for factor, targets in (
-        (scale, y),
-        (1.0, y if "Classifier" in kind.__name__ else y * scale),
-    ):
-        large = dict(eta0=1e300, rule=FoBoS(eta0=1e300))
+    X, y = FEW[0] / np.abs(FEW[0]).max(), FEW[1]
+    extreme = [(X * scale, y)] + [(X, y * scale)] * (not is_classifier(kind()))
+    large = dict(eta0=1e300, rule=FoBoS(eta0=1e300))
+    for data in extreme:
         for options in ({}, dict(loss="squared_error"), large, dict(l2=1e-300)):
             options = {key: options[key] for key in options if key in signature(kind)}
             with warnings.catch_warnings():
@@ -650,7 +619,7 @@ def test_extreme_data_give_no_warning_of_numpy(kind, scale):
                 warnings.filterwarnings("ignore", "the best .* of those tried")
                 warnings.filterwarnings("ignore", "the largest absolute value in y")
                 try:
-                    call(kind, "fit", (X * factor, targets), options)
+                    fit(kind, data, options)
                 except (FloatingPointError, ValueError) as error:
                     if "loss must be one of" in str(error):
                         continue  # the estimator knows no squared error
@@ -665,7 +634,7 @@ def test_extreme_data_give_no_warning_of_numpy(kind, scale):
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e200])
 def test_verify_of_extreme_runs_gives_no_warning(scale, eta0):
     """An overflow of both is no disagreement, and the report says where comparing ended."""
-    X, y = make_data(20)
+    X, y = FEW
     # With a penalty no rule takes rates beyond the range of doubles.
     l1 = 1e-3 if eta0 < 1e10 else 0.0
     model = RawRegressor("squared_error", rule=FoBoS(eta0=eta0, average=True), l1=l1, l2=l1)
@@ -690,14 +659,14 @@ def warnings_of(model, method, *data, **options):
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_adagrad_over_trained_weights_warns_where_it_wipes_them(method):
     """Once, where a step of rate alpha / delta takes a visible share of weights of another rule."""
-    X, y = make_data()
+    X, y = DATA
     X = X @ sparse.diags([0.0] + [1.0] * (D - 1), format="csr")  # a feature is never touched
     for options, warns in (
         (dict(l1=1e-3), True), (dict(l1=1e-6), True), (dict(l2=1e-6), True), (dict(l1=0.0), False),
         (dict(l1=1e-3, rule=AdaGrad(delta=1.0)), False),
     ):  # fmt: skip
         model = LazyNetRegressor(l1=0.0, max_iter=3, tol=None, warm_start=True, random_state=0)
-        model.fit(*make_data())
+        model.fit(*DATA)
         if method == "partial_fit" and "rule" not in options:  # the penalty comes later
             assert not warnings_of(model, method, X, y, rule="adagrad")
         messages = warnings_of(model, method, X, y, **{"rule": "adagrad", **options})
