@@ -18,27 +18,23 @@ from support import plan, rows
 from support.algorithms import engine_of
 
 import lazynet.kernels
+from lazynet import FromStep
 from lazynet.kernels import many_outputs, stabilised, table
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.compact import CompactRows
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_NEEDS_SWEEP, Examples
 from lazynet.kernels.gram import Gram
 from lazynet.kernels.many_outputs import OutputBlock
-from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
+from lazynet.kernels.steps import Average, OutputTargets, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz import recipes
 from safe.fuzz.disguises import fenced
 from safe.fuzz.offered import CLASSES, FUNCTIONS, RULES, RUNS, WIDE_KINDS
 from safe.fuzz.recipes import Parts, recipe
 
-#: A clock that needs no sweep.
-TASK = Task(
-    loss=0, epsilon=0.1, shrink_first=False, fit_intercept=True, smallest_scale=2.0**-500,
-    cushion=1.0, largest_cushion=2.0**10, enough_work=1e9, soft_reach=2.0**6, hard_reach=2.0**10,
-)  # fmt: skip
 WIDTH = 8
-EVERY_STORAGE = pytest.mark.parametrize("storage", STORAGES)
-EVERY_KIND = pytest.mark.parametrize("kind", WIDE_KINDS)
+#: Targets of two rows.
+TARGETS = OutputTargets(0, 3, labels=rows(2))
 
 
 def numbers(values, kind=np.int64):
@@ -55,13 +51,6 @@ def examples_of(data, indices, indptr, n_columns):
 def two_rows(kind=np.int32):
     """Values, columns and starts of two rows with a nonzero each."""
     return np.ones(2), np.arange(2, dtype=kind), np.arange(3, dtype=kind)
-
-
-def steps_of(order):
-    """Steps of one output, at a rate of 0.1."""
-    n = len(order)
-    scalars = np.full(n, 0.1), np.ones(n), np.zeros(n), np.zeros(n), np.ones(n)
-    return Steps(numbers(order), *scalars)
 
 
 def block_of(kind, n_features, **state):
@@ -84,7 +73,9 @@ def run_wide(kind, block, examples, targets, order, **others):
     """Take steps until the kernel has nothing more to do, or says why it cannot go on."""
     parts = Parts(np.random.default_rng(0))
     parts.d, parts.n_outputs, parts.narrow = block.n_features, targets.n_outputs, False
-    given = dict(block=block, examples=examples, targets=targets, steps=steps_of(order), task=TASK)
+    chosen = plan(fit_intercept=True, average=FromStep())
+    task, steps = chosen.task(engine_of("clock", 2)), chosen.steps(order, 0)
+    given = dict(block=block, examples=examples, targets=targets, steps=steps, task=task)
     sound = recipe(f"many_outputs.run {run_of(kind)}", parts)
     return many_outputs.run(**{**sound, "softmax": False, "learns": True, **given, **others})
 
@@ -152,7 +143,7 @@ BAD_ROWS = [
 ]
 
 
-@EVERY_STORAGE
+@pytest.mark.parametrize("storage", STORAGES)
 def test_a_bad_row_is_named_with_its_step(storage):
     """The steps before it are taken, the bad one is not, and the message says which."""
     for indices, indptr, order, words in BAD_ROWS:
@@ -163,7 +154,7 @@ def test_a_bad_row_is_named_with_its_step(storage):
         assert re.search(words, str(caught.value))
 
 
-@EVERY_KIND
+@pytest.mark.parametrize("kind", WIDE_KINDS)
 def test_a_bad_row_ends_a_run_over_several_outputs(kind):
     """The steps before it are taken; a row that has become readable is then learned from."""
     options = {}
@@ -174,10 +165,10 @@ def test_a_bad_row_ends_a_run_over_several_outputs(kind):
         options = {"constants": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
     columns = numbers([0, 9])
     examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2, row_sizes=np.ones(2))
-    targets, block = OutputTargets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **options)
-    assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_BAD_ROW, 1)
+    block = block_of(kind, 2, **options)
+    assert run_wide(kind, block, examples, TARGETS, rows(2)) == (STATUS_BAD_ROW, 1)
     columns[1] = 1
-    assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_FINISHED, 2)
+    assert run_wide(kind, block, examples, TARGETS, rows(2)) == (STATUS_FINISHED, 2)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
@@ -198,11 +189,8 @@ def test_a_matrix_without_rows_columns_or_steps(shape):
 def test_a_row_that_repeats_its_columns_may_be_longer_than_the_columns_are_many():
     """A Gram matrix has room for every nonzero of a row."""
     n = 30_000
-    starts = np.array([0, n], np.int32)
-    examples, repeated = (
-        Examples(np.ones(n), np.zeros(n, np.int32), starts, 1),
-        CompactRows(1, 1, n),
-    )
+    examples = Examples(np.ones(n), np.zeros(n, np.int32), np.array([0, n], np.int32), 1)
+    repeated = CompactRows(1, 1, n)
     assert repeated.copy(examples, np.zeros(1, np.int32), np.zeros(1)) == (STATUS_FINISHED, 1)
     assert Gram(repeated, np.zeros(1, np.int32), 0, True).add(np.ones(1), 0) == (STATUS_FINISHED, 1)
 
@@ -271,12 +259,9 @@ def test_a_pending_step_does_not_write_behind_a_past_that_is_full():
     fields = np.zeros(steps_kernel.AVERAGE_FIELDS)
     fields[steps_kernel.COUNTED_FIELD] = room
     average, scalars = Average(*past, fields), np.array([0.0, 1.0])
-    block, targets = (
-        block_of("averaged clock", 2, scalars=scalars),
-        OutputTargets(0, 3, labels=rows(2)),
-    )
+    block = block_of("averaged clock", 2, scalars=scalars)
     examples = Examples(*two_rows(np.int64), 2, np.ones(2))
-    ended = run_wide("averaged clock", block, examples, targets, [0, 1], average=average)
+    ended = run_wide("averaged clock", block, examples, TARGETS, rows(2), average=average)
     assert ended == (STATUS_NEEDS_SWEEP, 0)
     assert scalars[1] == 1.0
 

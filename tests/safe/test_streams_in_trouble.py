@@ -411,41 +411,34 @@ def threads():
     return [thread for thread in threading.enumerate() if thread.name.startswith("lazynet chunks")]
 
 
-def test_the_thread_is_ahead_and_no_more():
-    """At most one item waits; an error comes where its item would, and the thread has ended."""
-    made = []
+@pytest.mark.parametrize("stops", [False, True])
+def test_the_thread_is_ahead_and_no_more(stops):
+    """At most one item waits; an error comes where its item would, and then the thread has ended.
+
+    A caller that stops ends the thread, too; the source is closed.
+    """
+    made, closed = [], threading.Event()
 
     def items():
-        for number in range(20):
-            made.append(number)
-            yield number
-        raise OverflowError("too much")
-
-    found = ahead(items())
-    for number in range(20):
-        assert next(found) == number
-        time.sleep(0.005)
-        assert len(made) <= number + 2
-    with pytest.raises(OverflowError, match="too much"):
-        next(found)
-    assert threads() == []
-
-
-def test_a_caller_that_stops_ends_the_thread():
-    """The source is closed."""
-    closed = threading.Event()
-
-    def endless():
         try:
-            while True:
-                yield 1
+            for number in range(20):
+                made.append(number)
+                yield number
+            raise OverflowError("too much")
         finally:
             closed.set()
 
-    chunks = ahead(endless())
-    next(chunks)
-    assert len(threads()) == 1
-    chunks.close()
+    found = ahead(items())
+    for number in range(10 if stops else 20):
+        assert next(found) == number
+        time.sleep(0.005)
+        assert len(made) <= number + 2
+        assert len(threads()) <= 1
+    if stops:
+        found.close()
+    else:
+        with pytest.raises(OverflowError, match="too much"):
+            next(found)
     assert threads() == []
     assert closed.is_set()
 
