@@ -58,6 +58,11 @@ def test_every_damage_is_seen(request, tmp_path):
         assert "damaged" in refusal(path, small[:at])
     for other in (small + b"\0", small + small, *damages(small, 200)):
         assert "damaged" in refusal(path, other)
+    container.write(path, FORMAT, {}, {"x": np.ones((2, 3))})
+    data = path.read_bytes()
+    for before, after in ((b"[2,3]", b"[3,2]"), (b"F64", b"I64")):
+        assert before in data
+        assert "damaged" in refusal(path, data.replace(before, after))
 
 
 # --- other files ---------------------------------------------------------------------------------
