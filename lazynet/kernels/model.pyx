@@ -5,7 +5,7 @@ Property: the descent ends at the minimum of the model (tests/exact/test_gram.py
 
 import numpy as np
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
@@ -21,6 +21,8 @@ cdef enum:
 cdef int MOST_DIRECTIONS = 60
 # A smaller pivot of the factor, relative to the diagonal, may be rounding.
 cdef double LEAST_PIVOT = 1e-10
+# Below this share of a diagonal entry, what the intercept leaves of it is the rounding of floats.
+cdef double LEAST_SHARE = 1e-7
 
 
 def working_set(
@@ -75,7 +77,7 @@ def of_weights(
     The intercept is at its minimum for every change of the weights (Schur complement) if it moves.
     """
     cdef Py_ssize_t n = features.shape[0], n_weights = weights.shape[0], i, j
-    cdef double share = 0.0
+    cdef double share = 0.0, own
     check_cells(hessian, n + 1, n + 1, "hessian")
     check_aligned("features", &features[0] if n else NULL, 4)
     check_vector("weights", weights, n_weights)
@@ -94,8 +96,9 @@ def of_weights(
                 out[1, i] -= hessian[0, i + 1] * (rise / hessian[0, 0])
             for j in range(n):
                 H[i, j] = hessian[i + 1, j + 1] - share * hessian[0, j + 1]
-            # Rounding must not make it singular.
-            H[i, i] += 1e-13 * hessian[i + 1, i + 1]
+            # Rounding must not make it singular, and a weight without curvature would not move.
+            own = hessian[i + 1, i + 1]
+            H[i, i] = fmax(H[i, i] + 1e-13 * own, LEAST_SHARE * own)
     return reduced, vectors[0], vectors[1]
 
 
