@@ -186,9 +186,7 @@ class Units:
         examples, n_rows = as_examples(X), X.shape[0]
         starts, columns = X.indptr.astype(np.int64), np.zeros(0, dtype=np.int32)
         if len(self.moved):
-            # Behind its other values a row gets one for every feature with a mean.
-            stays = np.cumsum((self.means == 0.0)[X.indices], dtype=X.indptr.dtype)
-            starts = np.append(0, stays)[X.indptr] + len(self.moved) * np.arange(n_rows + 1)
+            _check(*moments.starts_of_rows(examples, self.means, len(self.moved), starts))
             columns = np.empty(int(starts[-1]), dtype=np.int32)
         values = np.empty(int(starts[-1]) - int(starts[0]))
         starts -= starts[0]

@@ -74,11 +74,8 @@ class _Averaged(LinearModel):
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0]) if order is None else len(order)
-        mean = None
-        if p.center:
-            # X.mean would add up float32 values in single precision.
-            values = slice(X.indptr[0], X.indptr[-1])
-            mean = np.bincount(X.indices[values], X.data[values], X.shape[1]) / X.shape[0]
+        # X.mean would add up float32 values in single precision.
+        mean = as_examples(X).column_sums() / X.shape[0] if p.center else None
         if mean is not None and not np.isfinite(mean).all():
             raise ValueError(
                 "X has features whose sum overflows, so that they have no mean; scale them, or "

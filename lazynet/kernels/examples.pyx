@@ -25,8 +25,8 @@ from .lanes cimport best_level
 from .losses cimport N_LOSSES
 from .one_output_loop cimport Loops
 from .rows cimport (
-    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, has_place,
-    start_of,
+    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Walk,
+    end_walk, has_place, next_row, start_of,
 )
 
 STATUS_FINISHED = FINISHED
@@ -291,6 +291,30 @@ cdef class Examples:
     def absolute_sums(self):
         """The sum of |x_ij| of every row; 0 for rows that cannot be read."""
         return of_every_row(self, True)
+
+    def column_sums(self):
+        """The sum of every column; raises where a row cannot be read."""
+        sums = np.zeros(self.csr.n_columns)
+        cdef double[::1] out = sums
+        cdef double* first = &out[0] if self.csr.n_columns else NULL
+        cdef Py_ssize_t row = 0
+        cdef Walk at
+        cdef const OwnRow* here
+        cdef int status = FINISHED
+        with nogil:
+            walk_rows(&at, self, NULL, self.csr.n_rows, 0)
+            while row < self.csr.n_rows and status == FINISHED:
+                here = next_row(&at, first, 1)
+                status = here.status
+                if status == FINISHED:
+                    self.row_loops.add(here, first, 1.0)
+                    row += 1
+            end_walk(&at)
+        if status == OUT_OF_MEMORY:
+            raise MemoryError(f"no memory for the columns of row {row}")
+        if status != FINISHED:
+            raise ValueError(f"X: row {row} cannot be read: {DEFECTS[self.defect_of(row)]}")
+        return sums
 
     def defect_of(self, Py_ssize_t row):
         """The code in DEFECTS of the reason why reading ``row`` would leave an array, or 0."""

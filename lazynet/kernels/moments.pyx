@@ -140,6 +140,41 @@ def refresh(
         sizes[j] = size_of(&at, first + N_MOMENTS * j, &means[j])
 
 
+def starts_of_rows(
+    Examples examples,
+    const double[::1] means not None,
+    Py_ssize_t n_moved,
+    int64_t[::1] starts not None,   # OUT
+):
+    """Where each row begins if it has a value for every one of ``n_moved`` columns with a mean."""
+    cdef Py_ssize_t n = examples.csr.n_rows, i = 0, k, length
+    cdef const OwnRow* row
+    cdef int status = FINISHED
+    cdef Walk at
+    check_vector("means", means, examples.csr.n_columns)
+    if not 0 <= n_moved <= examples.csr.n_columns:
+        raise ValueError(f"n_moved must lie between 0 and {examples.csr.n_columns}, got {n_moved}")
+    if starts.shape[0] != n + 1:
+        raise ValueError(f"starts must have {n + 1} entries, got {starts.shape[0]}")
+    check_aligned("starts", &starts[0])
+    starts[0] = 0
+    with nogil:
+        walk_rows(&at, examples, NULL, n, 0)
+        while i < n:
+            at.n_visited = 0
+            row = row_of_step(&at, NULL, 0)
+            status = row.status
+            if status != FINISHED:
+                break
+            length = n_moved
+            for k in range(row.length):
+                length += means[row.columns[k]] == 0.0
+            starts[i + 1] = starts[i] + length
+            i += 1
+        end_walk(&at)
+    return status, i
+
+
 cdef inline Py_ssize_t place_in(const int64_t[::1] moved, Py_ssize_t column) noexcept nogil:
     """The place of a column in the sorted list ``moved``, or -1."""
     cdef Py_ssize_t low = 0, high = moved.shape[0], middle

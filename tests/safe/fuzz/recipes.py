@@ -320,7 +320,9 @@ DRAWN = {
     "n_rows": lambda p: 3.0, "shared": lambda p: 1.0, "far": lambda p: 10.0,
     "moments.own": Parts.flag, "centred": Parts.flag,
     "moments.refresh.columns": lambda p: p.one_of(None, p.integers(p.random.integers(0, p.d, 3))),
+    "n_moved": lambda p: np.count_nonzero(p._means),
     "moved": lambda p: p.integers(np.flatnonzero(p._means)),
+    "moments.starts_of_rows.starts": lambda p: p.full(p.n + 1, 0, np.int64),
     "moments.standardised.starts": Parts.starts_in_units,
     "moments.standardised.values": lambda p: p.full(p._length),
     "moments.standardised.columns": lambda p: p.full(
