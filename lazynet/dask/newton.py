@@ -24,7 +24,6 @@ from lazynet.minimum.gram import (
     NewtonSteps,
     WorkingSet,
     start_on_sample,
-    violations,
 )
 from lazynet.minimum.iterate import Iterate
 from lazynet.minimum.minimise import Minimiser
@@ -45,6 +44,18 @@ class IterateOfSums(Iterate):
 
     #: the factors of positive and of negative duals with which their sum is 0
     sides: tuple[float, float] = (1.0, 1.0)
+
+
+def _violations(weights: Vector, slopes: Vector, penalty: ElasticNet) -> Vector:
+    """By how much weights with these u violate the conditions of a minimum; negative: by nothing.
+
+    >>> net = ElasticNet(l1=1.0)
+    >>> _violations(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), net)
+    array([-0.5,  2. ,  0. ])
+    """
+    pull = slopes - penalty.l2 * weights
+    beyond_sign = np.abs(pull - np.copysign(penalty.l1, weights))
+    return np.where(weights == 0.0, np.abs(pull) - penalty.l1, beyond_sign)
 
 
 class AllFeatures(Compact):
@@ -111,7 +122,7 @@ class NewtonOnSums(NewtonSteps):
         features = chosen.features
         if len(features) <= _MOST_COLUMNS:
             return chosen
-        sizes = violations(here.weights[features], here.correlations[features], self.penalty)
+        sizes = _violations(here.weights[features], here.correlations[features], self.penalty)
         kept = largest(sizes, _MOST_COLUMNS)
         n_heads = int(np.count_nonzero(kept < chosen.n_heads))
         return chosen._replace(features=features[kept], n_heads=n_heads)

@@ -102,6 +102,25 @@ def of_weights(
     return reduced, vectors[0], vectors[1]
 
 
+def largest_violation(
+    const double[::1] weights not None, const double[::1] slopes not None, double l1, double l2
+):
+    """By how much weights with these u violate the conditions of a minimum at most; and sum |w|."""
+    cdef Py_ssize_t n = weights.shape[0], j
+    cdef double pull, found, largest = 0.0, size = 0.0
+    check_vector("weights", weights, n)
+    check_vector("slopes", slopes, n)
+    for j in range(n):
+        pull = slopes[j] - l2 * weights[j]
+        if weights[j] == 0.0:
+            found = fabs(pull) - l1
+        else:
+            found = fabs(pull - (l1 if weights[j] > 0.0 else -l1))
+        largest = fmax(largest, found)
+        size += fabs(weights[j])
+    return largest, size
+
+
 def descend(
     const double[:, ::1] hessian not None,
     double[::1] weights not None,       # IN/OUT: w

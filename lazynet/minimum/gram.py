@@ -89,18 +89,6 @@ _LEAST_CURVATURE, _FLAT = 1e-10, 1e-3
 _LEAST_DAMPING, _MOST_HALVINGS, _ROUNDING = 1e-3, 30, 1e-14
 
 
-def violations(weights: Vector, slopes: Vector, penalty: ElasticNet) -> Vector:
-    """By how much weights with these u violate the conditions of a minimum; negative: by nothing.
-
-    >>> net = ElasticNet(l1=1.0)
-    >>> violations(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), net)
-    array([-0.5,  2. ,  0. ])
-    """
-    pull = slopes - penalty.l2 * weights
-    beyond_sign = np.abs(pull - np.copysign(penalty.l1, weights))
-    return np.where(weights == 0.0, np.abs(pull) - penalty.l1, beyond_sign)
-
-
 def hessian(
     mean: MeanLoss, rows: CompactRows, chosen: Features, n_heads: int, curvatures: Vector
 ) -> Vector:
@@ -192,10 +180,11 @@ class NewtonSteps:
         """How exactly the model is minimised."""
         if not (self.sampled or self.target > 0.0):
             return _LEAST_ACCURACY
-        violation = float(violations(weights, slopes, self.penalty).max(initial=0.0))
+        penalty = self.penalty.l1, self.penalty.l2
+        violation, size = model.largest_violation(weights, slopes, *penalty)
         if self.sampled:
             return max(_SAMPLED * self.penalty.l1, _SHARE_SAMPLED * violation)
-        wanted = _SHARE_OF_TARGET * self.target / max(float(np.abs(weights).sum()), 1e-3)
+        wanted = _SHARE_OF_TARGET * self.target / max(size, 1e-3)
         return max(wanted, _SHARE_OF_VIOLATION * violation)
 
     def evaluate(self, weights: Vector, intercept: float) -> Iterate:
