@@ -14,6 +14,7 @@ from support.dual import (
 )
 from support.matrices import make_data
 
+from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import gram, minimise, search
 from lazynet.minimum.gram import subsampled
@@ -59,6 +60,17 @@ def test_the_minimum_of_any_small_problem_is_reached(problem):
     """Importances and values may be 0, rows equal and targets far from any prediction."""
     problem = problem.in_floats()
     assert_optimal(problem, minimum_of(problem, tol=1e-7))
+
+
+@pytest.mark.parametrize("size", np.geomspace(1e-3, 1e3, 20))
+def test_a_feature_that_the_intercept_replaces_in_the_model_moves(size):
+    """Where one row alone has curvature, a feature has no curvature of its own but rounding."""
+    X = sparse.csr_matrix(size * np.array([[1.0, -1.0, 0.0, 0.0]]).T)
+    y = np.array([-1.0, 1.0, -1.0, -1.0])
+    model = DualNetClassifier(loss="smooth_hinge", l1=0.4 * size, l2=0.0, random_state=0)
+    model.fit(X, y, sample_weight=[2.0, 2.0, 0.0, 0.0])
+    assert model.coef_[0, 0] * size == pytest.approx(-0.6, abs=0.02)
+    assert model.duality_gap_ <= 1e-4 * 0.5
 
 
 # --- every way to the minimum ---------------------------------------------------------------------
