@@ -13,53 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynet.reference.affine import DenseReference
-from lazynet.reference.learner import Learner
 from lazynet.reference.storage import PlainClock
 
 Omega = Callable[[int], Any]
 
 
-class _Averaged(Learner):
-    """Counts every iterate; a subclass has ``_count`` for its weights, and ``sum_of``."""
-
-    def __init__(self, n_features: int, *, omega: Omega = lambda i: 1, **options: Any) -> None:
-        super().__init__(n_features, **options)
-        self.omega = omega
-        self.intercept_sum = self.total = self.zero
-
-    def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
-    ) -> Any:
-        """Learn from one example and count the iterate; return the prediction before."""
-        prediction = super().step(indices, values, target, importance)
-        omega = self.omega(self.t)
-        self._count(omega)
-        self.intercept_sum += omega * self.intercept
-        self.total += omega
-        return prediction
-
-    def _count(self, omega: Any) -> None:
-        """Count the present weights with the weight omega."""
-        raise NotImplementedError
-
-    def sum_of(self, j: int) -> Any:
-        """The weighted sum of weight j over all iterates that have counted."""
-        raise NotImplementedError
-
-    @property
-    def averages(self) -> list[Any]:
-        """The weighted mean of every weight; the weights themselves before any iterate counts."""
-        if not self.total:
-            return list(self.weights)
-        return [self.sum_of(j) / self.total for j in range(self.n_features)]
-
-    @property
-    def average_intercept(self) -> Any:
-        """The weighted mean of the intercept; the intercept itself before any iterate counts."""
-        return self.intercept_sum / self.total if self.total else self.intercept
-
-
-class DenseAverage(_Averaged, DenseReference):
+class DenseAverage(DenseReference):
     """``DenseReference`` that adds every weight, times omega_i, to a sum after every step.
 
     >>> dense = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
@@ -73,18 +32,35 @@ class DenseAverage(_Averaged, DenseReference):
     3.0
     """
 
-    def __init__(self, n_features: int, **options: Any) -> None:
+    def __init__(self, n_features: int, *, omega: Omega = lambda i: 1, **options: Any) -> None:
         super().__init__(n_features, **options)
+        self.omega = omega
         self.sums = [self.zero] * n_features
+        self.intercept_sum = self.total = self.zero
 
-    def _count(self, omega: Any) -> None:
+    def step(
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
+    ) -> Any:
+        """Learn from one example and count the iterate; return the prediction before."""
+        prediction = super().step(indices, values, target, importance)
+        omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
+        self.intercept_sum += omega * self.intercept
+        self.total += omega
+        return prediction
 
-    def sum_of(self, j: int) -> Any:
-        return self.sums[j]
+    @property
+    def averages(self) -> list[Any]:
+        """The weighted mean of every weight; the weights themselves before any iterate counts."""
+        return [s / self.total for s in self.sums] if self.total else list(self.weights)
+
+    @property
+    def average_intercept(self) -> Any:
+        """The weighted mean of the intercept; the intercept itself before any iterate counts."""
+        return self.intercept_sum / self.total if self.total else self.intercept
 
 
-class PlainAverage(_Averaged, PlainClock):
+class PlainAverage(PlainClock):
     """Averages on the clock, exact even if l1 sets weights to 0.
 
     While no example touches a weight, the weight is sgn(z) [ |z| - shift ]+ scale with a fixed z: a
@@ -116,9 +92,11 @@ class PlainAverage(_Averaged, PlainClock):
     ([], [0.0])
     """
 
-    def __init__(self, n_features: int, **options: Any) -> None:
+    def __init__(self, n_features: int, *, omega: Omega = lambda i: 1, **options: Any) -> None:
         super().__init__(n_features, **options)
+        self.omega = omega
         self.before = [self.zero] * n_features
+        self.intercept_sum = self.total = self.zero
 
     def reset(self) -> None:
         """Reset the clock, and the shifts, S0 and S1 of the iterates that have counted since."""
@@ -126,10 +104,18 @@ class PlainAverage(_Averaged, PlainClock):
         self.shifts: list[Any] = []
         self.S0, self.S1 = [self.zero], [self.zero]
 
-    def _count(self, omega: Any) -> None:
+    def step(
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
+    ) -> Any:
+        """Learn from one example and count the iterate; return the prediction before."""
+        p = super().step(indices, values, target, importance)
+        omega = self.omega(self.t)
         self.shifts.append(self.shift)
         self.S0.append(self.S0[-1] + omega * self.scale)
         self.S1.append(self.S1[-1] + omega * self.scale * self.shift)
+        self.intercept_sum += omega * self.intercept
+        self.total += omega
+        return p
 
     def store(self, j: int, w: Any) -> None:
         """Make weight j equal to w as of now; the sum of weight j over past iterates stays."""
@@ -170,6 +156,18 @@ class PlainAverage(_Averaged, PlainClock):
     def _fold(self) -> None:
         """Move every sum into ``before``, because a reset empties the prefix sums."""
         self.before = [-self.sum_of(j) for j in range(self.n_features)]
+
+    @property
+    def averages(self) -> list[Any]:
+        """The weighted mean of every weight; the weights themselves before any iterate counts."""
+        if not self.total:
+            return self.weights
+        return [self.sum_of(j) / self.total for j in range(self.n_features)]
+
+    @property
+    def average_intercept(self) -> Any:
+        """The weighted mean of the intercept; the intercept itself before any iterate counts."""
+        return self.intercept_sum / self.total if self.total else self.intercept
 
 
 def _sign(v: Any) -> int:

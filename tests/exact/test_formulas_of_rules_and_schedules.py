@@ -142,7 +142,7 @@ FORMULAS = {
     "optimal": (Optimal(0.1), lambda t: 1 / (0.1 * (0.1**-0.75 + t))),
     "optimal_from_2": (Optimal(0.3, t0=2), lambda t: 1 / (0.3 * (2 + t))),
     "pegasos_from_1": (Pegasos(0.3, t0=1), lambda t: 1 / (0.3 * (1 + t))),
-    "array": (FromArray([1 / (2 + t) for t in range(500)]), lambda t: 1 / (2 + t)),
+    "array": (FromArray([1 / (2 + t) for t in range(501)]), lambda t: 1 / (2 + t)),
     "callable": (FromCallable(lambda t: 0.9**t), lambda t: 0.9**t),
 }
 
@@ -162,7 +162,7 @@ def test_rates_are_the_formula_whatever_the_split(schedule, formula, data):
     parts = [schedule.rates(start, middle), schedule.rates(middle, stop)]
     assert rates.tolist() == np.concatenate(parts).tolist()
     assert checked_rates(schedule, start, stop).tolist() == rates.tolist()
-    for t in {0, start, 499}:
+    for t in {0, start, 500}:
         assert schedule(t) == pytest.approx(formula(t), rel=1e-15)
 
 

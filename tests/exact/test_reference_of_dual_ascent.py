@@ -170,7 +170,8 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
     w, b = twin.weights, twin.intercept
     slope = TWINS[problem.loss][1]
     slopes = [
-        -slope(twin.prediction(i, w, b), y, problem.epsilon) for i, y in enumerate(problem.targets)
+        number(-slope(twin.prediction(i, w, b), y, problem.epsilon))
+        for i, y in enumerate(problem.targets)
     ]
     bound = max(bound, twin.certificate(slopes)[1])
     assert gap >= objective - bound
