@@ -69,7 +69,7 @@ test-torch: setup $(TORCH_VENV)/.installed
 	PYTHONPATH=$(CURDIR) $(TORCH) notebooks/run.py 13
 
 # The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and
-# undefined behaviour sanitizers.  This build has a separate environment and does not change the release
+# undefined behaviour sanitizers; studies and pages call no other kernels.  This build has a separate environment and does not change the release
 # build.  It has one vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments.
 LEVEL ?=
 CASES ?= --quick
@@ -85,7 +85,7 @@ $(SANITIZED_VENV)/.built: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
 	touch $@
 
 test-sanitized: $(SANITIZED_VENV)/.built
-	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto $(CASES) -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto $(CASES) -c ../pyproject.toml --rootdir .. -p no:cacheprovider exact safe estimators golden
 
 # Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
 # make a failure happen again.
