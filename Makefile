@@ -69,8 +69,9 @@ test-torch: setup $(TORCH_VENV)/.installed
 	PYTHONPATH=$(CURDIR) $(TORCH) notebooks/run.py 13
 
 # The cases of make test, or with CASES= all, on kernels with bounds checks, under the address and
-# undefined behaviour sanitizers; studies and pages call no other kernels.  This build has a separate environment and does not change the release
-# build.  It has one vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments.
+# undefined behaviour sanitizers.  Studies and pages are left out: they call no other kernels.  This
+# build has a separate environment and does not change the release build.  It has one vector level:
+# LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments.
 LEVEL ?=
 CASES ?= --quick
 SANITIZED_VENV := .venv-sanitized$(LEVEL)
