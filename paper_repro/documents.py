@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.datasets import load_svmlight_file
 
@@ -115,14 +116,12 @@ def tokens_for(probabilities: NDArray[np.float64], nonzeros: float) -> float:
             )
         )
 
-    low, high = 0.5, 4.0
+    high = 4.0
     while mean_distinct(high) < nonzeros:
-        low, high = high, high * 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if mean_distinct(middle) < nonzeros else (low, middle)
+        high *= 2
+    median = brentq(lambda length: mean_distinct(length) - nonzeros, 0.5, high, xtol=1e-12)
     # Rounded, so that the last bits of exp and log, which differ between machines, do not count.
-    return round((low + high) / 2, 6)
+    return round(median, 6)
 
 
 def medline(
