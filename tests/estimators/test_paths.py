@@ -48,8 +48,9 @@ def test_every_point_is_certified(loss, l1_ratio, weighted):
         assert path.objectives[k] == pytest.approx(mean + penalty, rel=1e-12)
         assert path.objectives[k] - path.dual_objectives[k] <= path.gaps[k] * (1 + 1e-9) + 1e-15
     assert path.nonzeros.tolist() == np.count_nonzero(coefs, axis=1).tolist()
-    assert path.nonzeros[0] == 0
+    assert path.nonzeros[0] == path.n_iter[0] == 0
     assert path.nonzeros[1] > 0
+    assert path.n_iter[1] > 0
     assert path.objectives[0] == pytest.approx(path.at_zero, rel=1e-9)
     np.testing.assert_allclose(path.decision_function(X), X @ coefs.T + path.intercepts, rtol=1e-12)
 
