@@ -1,5 +1,7 @@
 """The minimiser reaches the minimum, whichever way it goes there."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -217,6 +219,16 @@ def test_a_point_of_a_path_takes_about_one_step(fit_intercept):
     path = list(minimise.follow(walker, [(l1, 0.0) for l1 in l1s], tol=1e-4, max_iter=100))
     assert all(found.converged for found in path)
     assert sum(found.n_iter for found in path) <= 44
+
+
+def test_minima_of_a_path_have_arrays_of_their_own():
+    """Also where every weight is 0, and the duals are those of zero weights."""
+    walker = minimiser_of(grid_problem("log_loss", l1=0.0, l2=0.0, fit_intercept=True))
+    points = [(share * walker.largest_l1, 0.0) for share in (2.0, 1.0, 0.5, 0.4)]
+    path = list(minimise.follow(walker, points, tol=TOL, max_iter=100))
+    arrays = [walker.duals_at_zero, *(a for found in path for a in (found.coef, found.duals))]
+    for one, other in itertools.combinations(arrays, 2):
+        assert not np.shares_memory(one, other)
 
 
 @each_loss
