@@ -221,6 +221,17 @@ def test_a_point_of_a_path_takes_about_one_step(fit_intercept):
     assert sum(found.n_iter for found in path) <= 44
 
 
+def test_dual_ascent_goes_on_where_the_search_is():
+    """At the next point of a path it takes fewer epochs than from zero weights."""
+    kind, cold, warm = type("Alone", (OneMethod,), {"method": "ascent"}), 0, 0
+    for loss in SMOOTH:
+        walker = minimiser_of(grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=True), kind)
+        points = [(0.02, 0.1), (0.0199, 0.1)]
+        first, second = minimise.follow(walker, points, tol=1e-6, max_iter=3000)
+        cold, warm = cold + first.n_iter, warm + second.n_iter
+    assert warm <= 0.7 * cold
+
+
 def test_minima_of_a_path_have_arrays_of_their_own():
     """Also where every weight is 0, and the duals are those of zero weights."""
     walker = minimiser_of(grid_problem("log_loss", l1=0.0, l2=0.0, fit_intercept=True))
