@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lazynet.dask.blocks import VALUES_OF_A_TASK
 from lazynet.dask.sums import Evaluated, MeanOverBlocks, unpacked
 from lazynet.data.arrays import as_examples
+from lazynet.kernels.model import violations
 from lazynet.kernels.sums import excess
 from lazynet.minimum.certificate import Certificate, certificate_of
 from lazynet.minimum.gram import (
@@ -44,18 +45,6 @@ class IterateOfSums(Iterate):
 
     #: the factors of positive and of negative duals with which their sum is 0
     sides: tuple[float, float] = (1.0, 1.0)
-
-
-def _violations(weights: Vector, slopes: Vector, penalty: ElasticNet) -> Vector:
-    """By how much weights with these u violate the conditions of a minimum; negative: by nothing.
-
-    >>> net = ElasticNet(l1=1.0)
-    >>> _violations(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), net)
-    array([-0.5,  2. ,  0. ])
-    """
-    pull = slopes - penalty.l2 * weights
-    beyond_sign = np.abs(pull - np.copysign(penalty.l1, weights))
-    return np.where(weights == 0.0, np.abs(pull) - penalty.l1, beyond_sign)
 
 
 class AllFeatures(Compact):
@@ -122,7 +111,8 @@ class NewtonOnSums(NewtonSteps):
         features = chosen.features
         if len(features) <= _MOST_COLUMNS:
             return chosen
-        sizes = _violations(here.weights[features], here.correlations[features], self.penalty)
+        weights, u = here.weights[features], here.correlations[features]
+        sizes = violations(weights, u, self.penalty.l1, self.penalty.l2)
         kept = largest(sizes, _MOST_COLUMNS)
         n_heads = int(np.count_nonzero(kept < chosen.n_heads))
         return chosen._replace(features=features[kept], n_heads=n_heads)

@@ -12,8 +12,9 @@ cdef class CompactRows:
     cdef int32_t* columns       # NULL where every row has a value for every column, in order
     cdef double* values
     cdef Py_ssize_t n_filled    # rows that are copied
-    cdef readonly Py_ssize_t longest   # the most values of a row, which exceed the columns if these repeat
-    cdef readonly double largest       # at least every |x_ij|
+    # The most values of a row, which exceed the columns if these repeat, and at least every |x_ij|.
+    cdef readonly Py_ssize_t longest
+    cdef readonly double largest
     cdef bint full              # whether every row so far has a value for every column, in order
     cdef bint in_place          # whether the values are those of X
     cdef bint filling           # whether a copy is under way, perhaps in another thread

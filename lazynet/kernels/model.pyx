@@ -102,21 +102,43 @@ def of_weights(
     return reduced, vectors[0], vectors[1]
 
 
+cdef inline double violation_of(double weight, double slope, double l1, double l2) noexcept nogil:
+    """By how much a weight violates its condition of a minimum; negative: by nothing."""
+    cdef double pull = slope - l2 * weight
+    if weight == 0.0:
+        return fabs(pull) - l1
+    return fabs(pull - (l1 if weight > 0.0 else -l1))
+
+
+def violations(
+    const double[::1] weights not None, const double[::1] slopes not None, double l1, double l2
+):
+    """By how much weights with these u violate the conditions of a minimum; negative: by nothing.
+
+    >>> violations(np.array([0.0, 0.0, 2.0]), np.array([0.5, -3.0, 1.0]), 1.0, 0.0)
+    array([-0.5,  2. ,  0. ])
+    """
+    cdef Py_ssize_t n = weights.shape[0], j
+    check_vector("weights", weights, n)
+    check_vector("slopes", slopes, n)
+    out = np.empty(n)
+    cdef double[::1] found = out
+    for j in range(n):
+        found[j] = violation_of(weights[j], slopes[j], l1, l2)
+    return out
+
+
 def largest_violation(
     const double[::1] weights not None, const double[::1] slopes not None, double l1, double l2
 ):
-    """By how much weights with these u violate the conditions of a minimum at most; and sum |w|."""
+    """The largest of the violations, at least 0, and sum |w|."""
     cdef Py_ssize_t n = weights.shape[0], j
-    cdef double pull, found, largest = 0.0, size = 0.0
+    cdef double found, largest = 0.0, size = 0.0
     check_vector("weights", weights, n)
     check_vector("slopes", slopes, n)
     for j in range(n):
-        pull = slopes[j] - l2 * weights[j]
-        if weights[j] == 0.0:
-            found = fabs(pull) - l1
-        else:
-            found = fabs(pull - (l1 if weights[j] > 0.0 else -l1))
-        largest = fmax(largest, found)
+        found = violation_of(weights[j], slopes[j], l1, l2)
+        largest = found if found > largest else largest
         size += fabs(weights[j])
     return largest, size
 

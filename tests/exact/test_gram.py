@@ -11,7 +11,7 @@ from support.matrices import compact_rows
 
 from lazynet.kernels import sums
 from lazynet.kernels.gram import Gram
-from lazynet.kernels.model import descend, largest_violation, of_weights
+from lazynet.kernels.model import descend, largest_violation, of_weights, violations
 from lazynet.minimum.gram import NewtonSteps
 from lazynet.minimum.screening import HEAD
 from lazynet.penalties import ElasticNet
@@ -114,6 +114,7 @@ def test_the_intercept_leaves_and_violations_are_those_of_the_conditions(seed, n
     np.testing.assert_allclose(left, slopes[features] - share * rise, rtol=1e-12, atol=1e-12)
     pull = slopes - 0.1 * w
     wrong = np.where(w, abs(pull - 0.5 * np.sign(w)), abs(pull) - 0.5)
+    np.testing.assert_allclose(violations(w, slopes, 0.5, 0.1), wrong, rtol=1e-12, atol=1e-15)
     largest = max(wrong.max(), 0.0), abs(w).sum()
     assert largest_violation(w, slopes, 0.5, 0.1) == pytest.approx(largest, rel=1e-12)
 
