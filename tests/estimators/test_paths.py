@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from support.matrices import make_data
@@ -79,6 +80,16 @@ def test_penalties_that_are_given():
     assert one_l2.nonzeros[0] == 0
     pairs = net_path(X, y, l1s=[0.01, 0.03], l2s=[1.0, 2.0])
     assert list(zip(pairs.l1s, pairs.l2s, strict=True)) == [(0.03, 2.0), (0.01, 1.0)]
+
+
+def test_the_weights_of_a_path_stay_sparse():
+    """A path over many features keeps only the nonzeros of each point."""
+    X, y = make_data(n=80, d=30)
+    wide = sparse.hstack([X, sparse.csr_matrix((80, 20_000))], format="csr")
+    path, narrow = (net_path(rows, y, l1s=4, smallest=0.2, random_state=0) for rows in (wide, X))
+    assert path.coefs.shape == (4, 20_030)
+    assert path.coefs.nnz == path.nonzeros.sum()
+    np.testing.assert_array_equal(path.nonzeros, narrow.nonzeros)
 
 
 def test_points_that_do_not_arrive_are_named():

@@ -42,16 +42,10 @@ def arrays(parts, dense):
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_dask_arrays_and_lazy_predictions(client, dense):
-    """A fit to arrays has the bits of a serial one; predictions are lazy, with chunks and meta.
-
-    Weights of rows are a third array; without ``client`` the current one is taken.
-    """
-    (X, y), weights = arrays(PARTS, dense), np.linspace(0.5, 2.0, 900)
-    with client.as_current():
-        given = da.from_array(weights, chunks=(X.chunks[0],))
-        model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, given)
-    parts = parts_of([300, 500], *problem(0, 900)[:2], weights)
-    serial = lazynet.LazyNetClassifier(max_iter=2).fit(Chunks(parts))
+    """A fit to arrays has the bits of a serial one; predictions are lazy, with chunks and meta."""
+    X, y = arrays(PARTS, dense)
+    model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, client=client)
+    serial = lazynet.LazyNetClassifier(max_iter=2).fit(Chunks(PARTS))
     assert_same_fit(model, serial)
     for method in ("predict", "predict_proba", "decision_function"):
         found = getattr(model, method)(X)
@@ -63,6 +57,18 @@ def test_dask_arrays_and_lazy_predictions(client, dense):
         assert type(found._meta) is np.ndarray
         assert np.array_equal(client.compute(found).result(), wanted)
         assert np.array_equal(getattr(model, method)(given[0]), wanted[:300])
+
+
+def test_weights_and_the_current_client(client):
+    """Weights as a third array; without ``client`` the current one is taken."""
+    X, y = arrays(PARTS, False)
+    weights = np.linspace(0.5, 2.0, 900)
+    given = da.from_array(weights, chunks=(X.chunks[0],))
+    with client.as_current():
+        model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, given)
+    whole = problem(0, 900)[:2]
+    serial = lazynet.LazyNetClassifier(max_iter=2)
+    assert_same_fit(model, serial.fit(Chunks(parts_of([300, 500], *whole, weights))))
 
 
 def test_data_frames(client):
