@@ -14,6 +14,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd lazynet/kernels/branches/*.in lazynet/kernels/table.py)
 PYTEST := $(BIN)/python -m pytest
+# Bytecode is written when a module is first imported, not when pip installs it: most modules of an
+# environment never are imported.
+export PIP_COMPILE := 0
+unexport PYTHONDONTWRITEBYTECODE
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup test test-all test-rest test-thorough test-torch test-sanitized fuzz repro article bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
@@ -24,12 +29,11 @@ setup: $(VENV)/.installed
 $(VENV)/.created:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lazynet needs Python 3.11 or newer; say make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@
 
-# The needs of the tests alone; the package is compiled here, and once.
+# The needs of the tests alone; the package is compiled here, once, for the vector units of this machine.
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	LAZYNET_LEVELS=native $(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
 # The needs of an extra, beside the package that is installed.

@@ -4,6 +4,8 @@ LAZYNET_DEBUG=1              bounds checks on, no optimisation
 LAZYNET_SANITIZE=address,undefined  sanitizers (run Python with their libraries preloaded, as make
                              test-sanitized does); the first report ends the process
 LAZYNET_LEVEL=_v3            the vector level of a debug build: none by default, _v3 or _v4
+LAZYNET_LEVELS=native        only the vector levels that this machine has (on Linux), as make setup
+                             does; LAZYNET_LEVELS=1: only the lowest; all by default
 LAZYNET_OPTIMISE=0           modules that are compiled anew are not optimised: a test of a build
 LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 """
@@ -21,7 +23,8 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 LEVEL = os.environ.get("LAZYNET_LEVEL", "") if DEBUG else ""
-OPTIMISE = os.environ.get("LAZYNET_OPTIMISE", "1") != "0"
+# Sanitized code compiles in a third of the time without optimisation.
+OPTIMISE = not (DEBUG or SANITIZE) and os.environ.get("LAZYNET_OPTIMISE", "1") != "0"
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # Builds of different kinds never share an object file.
@@ -32,11 +35,18 @@ GENERATED = Path(BUILD_BASE) / "generated"
 SHARED = "lazynet.kernels._shared"
 # These are compiled once per level of vector units; lanes.h says what a level changes.  The level
 # is chosen at run time.
-LEVELS = {"": [], "_v3": ["-mavx2", "-mbmi", "-mbmi2", "-mfma"]}
+LEVELS = {"": [], "_v3": ["-mbmi", "-mbmi2", "-mfma", "-mavx2"]}
 LEVELS["_v4"] = [*LEVELS["_v3"], "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq"]
 LEVELS["_v4"] += ["-mavx512vl"]
+CPUINFO, CHOSEN = Path("/proc/cpuinfo"), os.environ.get("LAZYNET_LEVELS", "")
 if DEBUG or platform.machine() not in ("x86_64", "AMD64"):
     LEVELS = {"": LEVELS[LEVEL]}
+elif CHOSEN == "1":
+    LEVELS = {"": []}
+elif CHOSEN == "native" and CPUINFO.exists():
+    # A machine that has the last unit of a level has all of them.
+    units = {f"-m{unit}" for unit in CPUINFO.read_text().split()}
+    LEVELS = {level: flags for level, flags in LEVELS.items() if not flags or flags[-1] in units}
 # The cells of several outputs are doubles or floats.
 CELLS = {"": ["-DLAZYNET_REAL=64"], "_f32": ["-DLAZYNET_REAL=32"]}
 VARIANTS = {
@@ -59,7 +69,7 @@ VARIANTS = {
 # GCC and Clang are needed, because lanes.h uses their vector types: on Windows, Clang or MinGW.
 GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 GCC_ARGS += ["-fvisibility=hidden"]
-GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
+GCC_ARGS += ["-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
 # Loops over nonzeros, features or text gain from -O3.  Modules that only check arguments compile
 # faster with -O1.  All others have -O2.
 LOOPS = ["columns", "dual", "gram", "newton", "one_output_loop", "many_outputs_loop", "row_loops"]
@@ -77,7 +87,6 @@ if SANITIZE:
         "-fno-sanitize-recover=all",
         "-fno-omit-frame-pointer",
         "-g",
-        "-O1",
     ]
 
 DIRECTIVES = {
@@ -96,7 +105,7 @@ def flags_of(stem: str, suffix: str = "") -> list[str]:
     """The arguments for the compiler of a module, or of one of its variants."""
     return [
         *GCC_ARGS,
-        *([] if DEBUG or SANITIZE else [OPTIMISATION.get(stem, "-O2") if OPTIMISE else "-O0"]),
+        OPTIMISATION.get(stem, "-O2") if OPTIMISE else "-O0",
         *(SCALAR if stem == "dense" else []),
         *(ONE_FUNCTION if stem in VARIANTS else []),
         *VARIANTS.get(stem, {}).get(suffix, []),
