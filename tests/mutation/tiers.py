@@ -22,11 +22,10 @@ SLOW = [
     "safe/test_command_line.py", "on_dask",
 ]  # fmt: skip
 _ENGINES = (
-    "exact/test_references_of_rules_with_cells exact/test_averages_equal_the_plain_mean "
-    "exact/test_rates_follow_the_rows exact/test_groups "
-    "exact/test_saga exact/test_storages "
-    "exact/test_losses exact/test_several_classes "
-    "estimators/test_many_outputs safe/test_memory_layouts_of_arrays exact/test_lazy_equals_dense"
+    "exact/test_lazy_equals_dense exact/test_references_of_rules_with_cells "
+    "exact/test_averages_equal_the_plain_mean exact/test_rates_follow_the_rows exact/test_groups "
+    "exact/test_saga exact/test_storages exact/test_losses exact/test_several_classes "
+    "estimators/test_many_outputs safe/test_memory_layouts_of_arrays"
 )
 _MINIMUM = (
     "exact/test_gram exact/test_newton_steps exact/test_compact_rows exact/test_minima "
@@ -59,6 +58,7 @@ CLOSE = {
     "dask": "on_dask/test_blocks",
     "estimators": f"estimators/test_scikit_learn estimators/test_training {_MODELS}",
 }
+FOLDERS_OF_TESTS = ("tests/exact", "tests/estimators", "tests/safe")
 #: Seconds for a run of the tests, and bytes of memory; beyond them a mutant counts as caught.
 LONGEST = {"quick": 900, "whole": 4000}
 MOST_MEMORY = 2**34
@@ -68,9 +68,8 @@ def files_for(file):
     """The test files in two lists: those to begin with, and all others."""
     pattern = next(each for each in CLOSE if re.match(f"lazynet/({each})", file))
     close = [f"tests/{name}.py" for name in CLOSE[pattern].split()]
-    folders = ("exact", "estimators", "safe")
-    others = [f"tests/{each}/{path.name}" for each in folders
-              for path in sorted((ROOT / "tests" / each).glob("test_*.py"))]  # fmt: skip
+    others = [f"{each}/{path.name}" for each in FOLDERS_OF_TESTS
+              for path in sorted((ROOT / each).glob("test_*.py"))]  # fmt: skip
     slow = [name if name == "lazynet" else f"tests/{name}" for name in SLOW]
     return close, [each for each in others if each not in {*close, *slow}] + slow
 
@@ -91,13 +90,16 @@ def base_in(folder):
             shutil.copy2(ROOT / name, base / name)
         if not built(base):
             raise SystemExit(f"the kernels cannot be built in {base}")
+        # Copies of the base get its bytecode.
+        first_failure(base, ["--collect-only", *FOLDERS_OF_TESTS], "quick")
         (base / ".built").touch()
     return base
 
 
 def environment(folder):
-    """The environment of a process that imports the package of a folder."""
-    return {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    """The environment of a process that imports the package of a folder, and keeps its bytecode."""
+    own = {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    return os.environ | own
 
 
 def built(folder):
