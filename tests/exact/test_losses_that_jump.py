@@ -14,11 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from support.dual import MINIMISED
 
 from lazynet import DualNetClassifier
+from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES
 from lazynet.minimum import columns as searches
 from lazynet.minimum import interior
 from lazynet.minimum.certificate import certify
 from lazynet.minimum.minimise import Minimiser, Problem
+from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.losses import LOSSES as TWINS
 
@@ -198,3 +200,12 @@ def test_a_smoothing_that_does_not_fall_further_comes_to_rest(monkeypatch):
     monkeypatch.setattr(searches, "_LEAST_STRENGTH", searches._WEAKEST)
     with pytest.warns(ConvergenceWarning, match="where the gap falls no more"):
         assert gap() > 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_a_target_that_is_met_takes_the_slope_that_balances_all_slopes(size):
+    """At targets of any size, next to which the distance to the jump is a rounding."""
+    y = size * np.array([1.0, 2.0, 3.0, 4.0])
+    rows, loss = as_examples(sparse.csr_matrix((4, 1)), y, None), LOSSES["absolute_error"]
+    mean = MeanLoss(rows, y, None, loss, fit_intercept=True)
+    np.testing.assert_array_equal(mean.balanced_slopes(np.zeros(4), y[1]), [-1.0, -1.0, 1.0, 1.0])

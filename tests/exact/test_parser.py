@@ -313,6 +313,7 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(("options", "text", "line", "column", "expected", "stands"), MESSAGES)
 def test_errors_say_what_was_expected_and_found(options, text, line, column, expected, stands):
     """With the name of the text, the line and the column."""

@@ -142,6 +142,12 @@ def test_rows_do_not_depend_on_chunks(kind, folder):
             assert other.facts() == facts
 
 
+@pytest.mark.parametrize("text", ["0 1:1\n 2:1\n", " 1:1\n"])
+def test_rows_with_at_most_one_label_have_one(text, tmp_path):
+    (tmp_path / "a.svm").write_text(text)
+    assert SvmlightFile(tmp_path / "a.svm", multilabel=True).n_labels == 1
+
+
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 40))
 def test_kept_rows_are_the_rows(seed, rows, tmp_path_factory):
     """A file of rows gives back every bit, also of values that are all 1 or fit float32."""

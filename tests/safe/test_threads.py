@@ -245,3 +245,13 @@ def test_threads_that_train_one_model_do_no_harm_beyond_it(model):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(train, range(4)))
     np.testing.assert_array_equal(model.fit(X, y).coef_, clone(model).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(("n_jobs", "n_outputs", "most"), [(1, 300, 0), (2, 300, 1), (9, 40, 1)])
+def test_a_fit_starts_no_more_threads_than_it_may_and_needs(n_jobs, n_outputs, most):
+    """40 outputs are two tasks."""
+    X = sparse.random(100, 30, density=0.3, format="csr", random_state=0)
+    Y, before, more = X @ np.ones((30, n_outputs)), threading.active_count(), []
+    model = LazyNetRegressor(n_jobs=n_jobs, max_iter=2, tol=None, random_state=0)
+    model.fit(X, Y, callback=lambda *_: more.append(threading.active_count() - before))
+    assert more == [most, most]
