@@ -207,3 +207,18 @@ def test_what_cannot_be_averaged_is_refused(options, message):
     X, y = data()
     with pytest.raises((TypeError, ValueError), match=message):
         RawRegressor(**in_rule(**options)).fit(X, y)
+
+
+@pytest.mark.parametrize(("last", "n_folds"), [(3.5, 0), (3100.0, 1)])
+def test_the_past_is_folded_before_a_step_that_shrinks_too_far(last, n_folds):
+    """100 steps shrink the weights to a 31st, and the last step to a 32nd of what is left."""
+    engine, folds = AveragedClockEngine(1000), []
+    engine.before_sweep = lambda: folds.append(1)
+    X, y = (
+        sparse.csr_matrix((np.ones(101), (np.arange(101), np.arange(101))), (101, 1000)),
+        np.ones(101),
+    )
+    rates = FromArray(np.r_[np.full(100, 3.5), last])
+    chosen = plan(l1=0.16, l2=0.01, average=FromStep(), schedule=rates)
+    run_pass([Learner(engine, as_examples(X, y), chosen)], None, 0)
+    assert len(folds) == n_folds
