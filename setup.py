@@ -23,8 +23,7 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 LEVEL = os.environ.get("LAZYNET_LEVEL", "") if DEBUG else ""
-# Sanitized code compiles in a third of the time without optimisation.
-OPTIMISE = not (DEBUG or SANITIZE) and os.environ.get("LAZYNET_OPTIMISE", "1") != "0"
+OPTIMISE = os.environ.get("LAZYNET_OPTIMISE", "1") != "0"
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # Builds of different kinds never share an object file.
@@ -69,7 +68,7 @@ VARIANTS = {
 # GCC and Clang are needed, because lanes.h uses their vector types: on Windows, Clang or MinGW.
 GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 GCC_ARGS += ["-fvisibility=hidden"]
-GCC_ARGS += ["-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
+GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
 # Loops over nonzeros, features or text gain from -O3.  Modules that only check arguments compile
 # faster with -O1.  All others have -O2.
 LOOPS = ["columns", "dual", "gram", "newton", "one_output_loop", "many_outputs_loop", "row_loops"]
@@ -87,6 +86,7 @@ if SANITIZE:
         "-fno-sanitize-recover=all",
         "-fno-omit-frame-pointer",
         "-g",
+        "-O1",
     ]
 
 DIRECTIVES = {
@@ -105,7 +105,7 @@ def flags_of(stem: str, suffix: str = "") -> list[str]:
     """The arguments for the compiler of a module, or of one of its variants."""
     return [
         *GCC_ARGS,
-        OPTIMISATION.get(stem, "-O2") if OPTIMISE else "-O0",
+        *([] if DEBUG or SANITIZE else [OPTIMISATION.get(stem, "-O2") if OPTIMISE else "-O0"]),
         *(SCALAR if stem == "dense" else []),
         *(ONE_FUNCTION if stem in VARIANTS else []),
         *VARIANTS.get(stem, {}).get(suffix, []),
