@@ -68,7 +68,7 @@ class Settings:
             raise ValueError(f"seed must not be negative, got {self.seed}")
 
 
-QUICK = Settings(repeats=5)
+QUICK = Settings(repeats=4)
 FULL = Settings(examples=1_000_000, seconds=1.0, full=True)
 
 
