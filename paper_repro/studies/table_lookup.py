@@ -30,7 +30,7 @@ LOOKED_UP = "looked up"
 #: Rows that the dense learners visit, and rows that the lazy ones visit.
 DENSE_ROWS, LAZY_ROWS = 10, 20_000
 #: A short run compares the weights after so many of the dense learners' rows.
-QUICK_DENSE_ROWS = 3
+QUICK_DENSE_ROWS = 2
 #: A share holds the features of the dense learners' rows, and of the others one in so many.
 LARGER, SMALLER = "larger share", "smaller share"
 ONE_IN = {LARGER: 40, SMALLER: 200}
