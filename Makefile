@@ -14,8 +14,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd lazynet/kernels/branches/*.in lazynet/kernels/table.py)
 PYTEST := $(BIN)/python -m pytest
-# Bytecode is written when a module is first imported, not when pip installs it: most modules of an
-# environment never are imported.
+# Python writes bytecode when it first imports a module, and pip writes none: most installed modules
+# are never imported.
 export PIP_COMPILE := 0
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -99,10 +99,8 @@ def test_steps_on_a_gram_matrix(loss, fit_intercept, weighted, l2, heads):
         chosen, last = steps.working_set(now), now
         now, db = steps.move(last, chosen)
         if db is not None and not fit_intercept and not heads:
-            H, d = (
-                steps.hessian(last, chosen)[1:, 1:],
-                (now.weights - last.weights)[chosen.features],
-            )
+            H = steps.hessian(last, chosen)[1:, 1:]
+            d = (now.weights - last.weights)[chosen.features]
             assert steps.moved == pytest.approx(d @ H @ d, rel=1e-9, abs=1e-18)
         reference.step(chosen.features.tolist())
         if fit_intercept:
