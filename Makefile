@@ -81,11 +81,13 @@ CASES ?= --quick
 SANITIZED_VENV := .venv-sanitized$(LEVEL)
 SANITIZED := $(SANITIZED_VENV)/bin/python
 # Python itself leaks by design; what is looked for is access outside arrays.
-SANITIZER_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+SANITIZER_ENV := LAZYNET_LEVELS=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
-$(SANITIZED_VENV)/.built: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
+$(SANITIZED_VENV)/.needs: pyproject.toml
 	$(MAKE) VENV=$(SANITIZED_VENV) $(SANITIZED_VENV)/.created
 	$(SANITIZED) -m pip install --quiet numpy scipy scikit-learn safetensors pytest hypothesis pytest-xdist
+	touch $@
+$(SANITIZED_VENV)/.built: $(SANITIZED_VENV)/.needs $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
 	LAZYNET_DEBUG=1 LAZYNET_LEVEL=$(LEVEL) LAZYNET_SANITIZE=address,undefined $(SANITIZED) -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
 	touch $@
 
@@ -101,7 +103,7 @@ fuzz: $(SANITIZED_VENV)/.built
 # Without prerequisites: it says what it does before the package is compiled.
 repro:
 	@echo "Reruns the timing studies of the papers$(if $(FULL),; the long run takes hours,: their table first, within 3 minutes, all within 10)."
-	@$(if $(wildcard $(VENV)/.installed),:,echo "The first run also compiles the package, which takes a few minutes.")
+	@$(if $(wildcard $(VENV)/.installed),:,echo "The first run also compiles the package, which takes two minutes.")
 	@$(MAKE) --no-print-directory $(VENV)/.repro
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 

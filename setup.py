@@ -5,7 +5,8 @@ LAZYNET_SANITIZE=address,undefined  sanitizers (run Python with their libraries 
                              test-sanitized does); the first report ends the process
 LAZYNET_LEVEL=_v3            the vector level of a debug build: none by default, _v3 or _v4
 LAZYNET_LEVELS=native        only the vector levels that this machine has (on Linux), as make setup
-                             does; LAZYNET_LEVELS=1: only the lowest; all by default
+                             does; LAZYNET_LEVELS=1: only the lowest; all by default.  Modules of
+                             other levels from an earlier build stay, and are used
 LAZYNET_OPTIMISE=0           modules that are compiled anew are not optimised: a test of a build
 LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 """
@@ -38,6 +39,8 @@ LEVELS = {"": [], "_v3": ["-mbmi", "-mbmi2", "-mfma", "-mavx2"]}
 LEVELS["_v4"] = [*LEVELS["_v3"], "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq"]
 LEVELS["_v4"] += ["-mavx512vl"]
 CPUINFO, CHOSEN = Path("/proc/cpuinfo"), os.environ.get("LAZYNET_LEVELS", "")
+if CHOSEN not in ("", "1", "native"):
+    raise SystemExit(f"LAZYNET_LEVELS must be '1' or 'native', got {CHOSEN!r}")
 if DEBUG or platform.machine() not in ("x86_64", "AMD64"):
     LEVELS = {"": LEVELS[LEVEL]}
 elif CHOSEN == "1":

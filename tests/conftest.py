@@ -5,7 +5,7 @@ make test-rest        all other cases, and every property with 25 examples; no t
 make test-all         all cases, with 25 examples for each property
 make test-thorough    10,000 examples for each property, and the tests that take minutes
 make test-torch       the tests of lazynet.torch
-make wheels           the profile "few": the tests ask whether the wheel works
+make wheels           the profile "few", 3 examples: the tests ask whether the wheel works
 """
 
 import gc

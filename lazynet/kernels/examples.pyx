@@ -76,7 +76,7 @@ cdef dict FOUND = {}
 cdef const void* table_at(str module, int* level, str variant="") except NULL:
     """The table of a module at this level, or at the nearest that there is: ``level`` then tells.
 
-    A debug build has the first level alone.
+    A build may lack levels: see LAZYNET_LEVELS in setup.py.
     """
     name = module + variant
     if name not in FOUND:

@@ -29,7 +29,8 @@ from paper_repro.study import Record
 LOOKED_UP = "looked up"
 #: Rows that the dense learners visit, and rows that the lazy ones visit.
 DENSE_ROWS, LAZY_ROWS = 10, 20_000
-#: A short run compares the weights after so many of the dense learners' rows.
+#: A short run compares the weights after so many of the dense learners' rows; the full run and the
+#: tests compare longer gaps.
 QUICK_DENSE_ROWS = 2
 #: A share holds the features of the dense learners' rows, and of the others one in so many.
 LARGER, SMALLER = "larger share", "smaller share"

@@ -211,7 +211,7 @@ def test_what_cannot_be_averaged_is_refused(options, message):
 
 @pytest.mark.parametrize(("last", "n_folds"), [(3.5, 0), (3100.0, 1)])
 def test_the_past_is_folded_before_a_step_that_shrinks_too_far(last, n_folds):
-    """100 steps shrink the weights to a 31st, and the last step to a 32nd of what is left."""
+    """100 steps divide the weights by 31, the last one by 1.035 or by 32: only 32 needs a fold."""
     engine, folds = AveragedClockEngine(1000), []
     engine.before_sweep = lambda: folds.append(1)
     X, y = (

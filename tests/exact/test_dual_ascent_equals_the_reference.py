@@ -18,8 +18,10 @@ from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
+from lazynet.minimum import screening
 from lazynet.minimum.certificate import certify
 from lazynet.minimum.dual import Ascent, DualAscent, Progress
+from lazynet.minimum.iterate import at
 from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
@@ -236,6 +238,21 @@ def test_the_inner_gap_vanishes_at_the_minimum_around_a_centre():
     assert built.centre.any()
     assert found.distance > 1e-3
     assert abs(found.inner_gap) < 1e-9
+
+
+def test_an_epoch_leaves_the_iterate_of_the_epoch_before_as_it_was():
+    """The best iterate so far is kept."""
+    X, y = corpus(20, 5)
+    mean = MeanLoss(as_examples(X, y), y, None, get_loss("log_loss"), fit_intercept=False)
+    compact, penalty = screening.compact(mean, None, 0.0), ElasticNet(1e-3, 1e-3)
+    ascent = Ascent(mean, penalty, seed=0)
+    first = ascent.epoch(at(compact.mean, penalty, np.zeros(5), 0.0), compact)
+    weights, duals = first.weights.copy(), first.duals.copy()
+    second = ascent.epoch(first, compact)
+    assert apart(second.weights, weights) > TOLERANCE
+    assert apart(second.duals, duals) > TOLERANCE
+    np.testing.assert_array_equal(first.weights, weights)
+    np.testing.assert_array_equal(first.duals, duals)
 
 
 @pytest.mark.parametrize(("loss", "waits"), [("log_loss", False), ("hinge", True)])

@@ -133,7 +133,7 @@ def test_largest_rate_is_the_bound_that_is_enforced(rule, l1, l2, first):
 @pytest.mark.parametrize("strengths", [{"l1": 4.0}, {"l2": 4.0}], ids=str)
 @pytest.mark.parametrize("rule", RULES)
 def test_the_largest_rate_itself_is_refused(rule, strengths):
-    """A strength of 4 makes the bound a float."""
+    """With a strength of 4, a power of two, the bound is computed without rounding."""
     largest = RULES[rule].largest_rate(ElasticNet(**strengths))
     assert refusal(rule, [np.nextafter(largest, 0.0)], **strengths) is None
     assert refusal(rule, [largest], **strengths)

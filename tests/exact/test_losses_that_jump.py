@@ -204,7 +204,7 @@ def test_a_smoothing_that_does_not_fall_further_comes_to_rest(monkeypatch):
 
 @pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
 def test_a_target_that_is_met_takes_the_slope_that_balances_all_slopes(size):
-    """At targets of any size, next to which the distance to the jump is a rounding."""
+    """Also where the targets are so large that rounding moves the prediction away from the jump."""
     y = size * np.array([1.0, 2.0, 3.0, 4.0])
     rows, loss = as_examples(sparse.csr_matrix((4, 1)), y, None), LOSSES["absolute_error"]
     mean = MeanLoss(rows, y, None, loss, fit_intercept=True)

@@ -15,6 +15,7 @@ from lazynet.minimum.columns import Columns
 from lazynet.minimum.gram import NewtonSteps, WorkingSet, rows_of_hessian, subsampled
 from lazynet.minimum.iterate import at, proved
 from lazynet.minimum.objective import MeanLoss
+from lazynet.minimum.search import Search
 from lazynet.penalties import ElasticNet
 from lazynet.reference.newton import CURVATURES, DenseNewton
 
@@ -161,6 +162,17 @@ def test_not_all_features_join_at_once(n_weights):
     assert abs(u[joined]).min() >= abs(u[rest]).max()
 
 
+def test_the_likely_features_are_a_quarter_of_those_that_may_have_a_weight():
+    """The largest |u_j|, of those above l1."""
+    u = np.random.default_rng(0).standard_normal(2000)
+    problem, penalty = Problem("log_loss", False, False, 0.0), ElasticNet(l1=0.5)
+    compact = replace(problem.compact, frequencies=np.full(2000, 0.5))
+    search = Search(compact.mean, compact, Columns(compact.mean), penalty, 1e-6, 1.0, 0)
+    zero = problem.start.changed(weights=np.zeros(2000), correlations=u)
+    largest = np.argsort(-abs(u))[: np.count_nonzero(abs(u) > 0.5) // 4]
+    assert set(search._likely(zero).features) == set(largest)
+
+
 @on_every_problem
 def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
     """The same step, or its first half or quarter, before the intercept moves on."""
@@ -183,7 +195,7 @@ def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
 
 
 def test_a_step_on_columns_that_are_almost_the_same():
-    """100 sweeps are enough, of which most visit nonzeros: coordinate descent alone needs 3,000."""
+    """100 sweeps are enough, because conjugate directions replace most visits of the columns."""
     random, l1 = np.random.default_rng(0), 1e-2
     X = random.standard_normal((N, 1)) + 0.1 * random.standard_normal((N, D))
     y = X @ random.standard_normal(D)
@@ -226,6 +238,10 @@ def test_the_estimates_of_a_model_on_columns(loss, fit_intercept, weighted, l2):
     expected = gap, moves.max(), abs(w).sum(), -here.rise if fit_intercept else 0.0
     assert 0 < np.count_nonzero(w) < D
     np.testing.assert_allclose(columns.set.model(0.0), expected, rtol=1e-9, atol=1e-11)
+    if not l2 and over.any():
+        # An estimate below the target is replaced by the gap.
+        gap = here.objective + problem.compact.mean.conjugate(here.duals, l1 / abs(u).max())[0]
+        assert columns.set.model(np.inf)[0] == pytest.approx(gap, rel=1e-9, abs=1e-11)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

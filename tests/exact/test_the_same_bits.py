@@ -6,9 +6,12 @@ A case is a plan, and the number of outputs that learn in one pass; None: one ou
 import copy
 import dataclasses
 import itertools
+import os
 import pickle
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -246,6 +249,15 @@ def test_types_of_numbers_and_vector_units_change_no_bit(options, n_outputs, mon
             take(engine, chosen, examples, 0, N)
             assert_same(read(engine), wanted)
     assert 0 in used
+
+
+@pytest.mark.skipif(os.environ.get("LAZYNET_LEVELS") == "1", reason="a build of one vector level")
+def test_the_loops_of_the_vector_units_of_this_machine_are_built():
+    """Otherwise the generic loops would be compared with themselves, and be slow without a word."""
+    path = Path("/proc/cpuinfo")
+    units = set(path.read_text().split()) if path.exists() else set()
+    for unit, level in (("avx2", "_v3"), ("avx512vl", "_v4")):
+        assert unit not in units or find_spec(f"lazynet.kernels.row_loops{level}")
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))

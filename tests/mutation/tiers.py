@@ -91,14 +91,16 @@ def base_in(folder):
         if not built(base):
             raise SystemExit(f"the kernels cannot be built in {base}")
         # Copies of the base get its bytecode.
-        first_failure(base, ["--collect-only", *FOLDERS_OF_TESTS], "quick")
+        if failed := first_failure(base, ["--collect-only", *FOLDERS_OF_TESTS], "quick"):
+            raise SystemExit(f"the tests cannot be collected in {base}: {failed}")
         (base / ".built").touch()
     return base
 
 
 def environment(folder):
     """The environment of a process that imports the package of a folder, and keeps its bytecode."""
-    own = {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    own = {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "",
+           "LAZYNET_LEVELS": "1"}  # fmt: skip
     return os.environ | own
 
 

@@ -121,6 +121,16 @@ def test_every_function_refuses_an_array_that_is_too_short():
     assert n_refused > 500
 
 
+@pytest.mark.parametrize("kind", [kind for kind in WIDE_KINDS if kind not in RULES])
+def test_outputs_have_one_clock_or_one_each(kind):
+    """Only plain weights on a clock may have one each."""
+    allowed, accepted = {1, WIDTH} if kind == "clock" else {1}, contextlib.nullcontext()
+    for n_clocks in range(1, 2 * WIDTH):
+        clocks = np.zeros((many_outputs.CLOCK_ROWS, n_clocks))
+        with accepted if n_clocks in allowed else pytest.raises(ValueError, match="clocks"):
+            block_of(kind, 2, clocks=clocks)
+
+
 # --- rows ---------------------------------------------------------------------------------------
 
 

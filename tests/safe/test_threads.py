@@ -248,8 +248,8 @@ def test_threads_that_train_one_model_do_no_harm_beyond_it(model):
 
 
 @pytest.mark.parametrize(("n_jobs", "n_outputs", "most"), [(1, 300, 0), (2, 300, 1), (9, 40, 1)])
-def test_a_fit_starts_no_more_threads_than_it_may_and_needs(n_jobs, n_outputs, most):
-    """40 outputs are two tasks."""
+def test_a_fit_starts_as_many_threads_as_it_may_and_needs(n_jobs, n_outputs, most):
+    """The thread that calls fit works too.  40 outputs are two tasks, for two threads."""
     X = sparse.random(100, 30, density=0.3, format="csr", random_state=0)
     Y, before, more = X @ np.ones((30, n_outputs)), set(threading.enumerate()), []
     model = LazyNetRegressor(n_jobs=n_jobs, max_iter=2, tol=None, random_state=0)
