@@ -92,6 +92,13 @@ def test_the_first_row_with_a_column_twice_is_found(rows, values, indices):
     assert "twice" in DEFECTS[DEFECT_REPEATED]
 
 
+def test_every_format_of_scipy_is_read():
+    """The rows are the same in each of them."""
+    X = sparse.csr_matrix(np.array([[0.0, 2.0, -1.0], [4.0, 0.0, 0.0]]))
+    for form in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
+        np.testing.assert_array_equal(checked_csr(X.asformat(form)).toarray(), X.toarray())
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_small_integers_are_summed_without_overflow(form):
     """Also where SciPy would add them up as numbers of 8 bits."""
