@@ -105,9 +105,9 @@ def test_values_that_stay_in_place_change_no_bit(seed, n, d, full, sorted_column
 def test_full_rows_that_stay_in_place_have_no_column_numbers(indices):
     """Only if every row has its columns in order."""
     for columns, full in (([0, 1, 2, 0, 1, 2], True), ([0, 1, 2, 0, 2, 1], False)):
-        arrays = np.ones(6), np.array(columns, indices), np.array([0, 3, 6], indices)
-        rows = as_examples(sparse.csr_matrix(arrays, (2, 3)), np.ones(2), None)
-        assert CompactRows(2, 3, 6, rows).is_full is full
+        X = sparse.csr_matrix((np.ones(6), columns, [0, 3, 6]), (2, 3))
+        X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
+        assert CompactRows(2, 3, 6, as_examples(X, np.ones(2), None)).is_full is full
 
 
 def mean_of(X, y, importances, loss):
