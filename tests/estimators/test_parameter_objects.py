@@ -140,6 +140,7 @@ def test_constructors_hold_only_what_every_rule_understands(Estimator):
 @pytest.mark.parametrize(
     "schedule", [InverseSqrt(0.1), Pegasos(), "pegasos", FromData(), [0.1] * 120, lambda t: 0.1]
 )
+@pytest.mark.every_case
 def test_eta0_beside_a_schedule_with_a_scale_is_refused(schedule):
     """By estimators and by the Stepper alike."""
     X, y = make_data()

@@ -96,6 +96,7 @@ def test_runs_are_those_of_the_estimator(estimator):
         np.testing.assert_array_equal(getattr(report, name), getattr(again, name))
 
 
+@pytest.mark.every_case
 def test_what_cannot_be_compared_is_refused():
     """The error says what is missing or does not belong together."""
     X, y = data()

@@ -181,6 +181,7 @@ def test_partial_fit_from_a_source_is_that_of_its_chunks(Estimator, monkeypatch)
 
 @BOTH
 @pytest.mark.parametrize("standardize", ["auto", True])
+@pytest.mark.every_case
 def test_values_whose_squares_overflow_are_refused(Estimator, standardize):
     """By name, by all calls; ``partial_fit`` leaves the model with its units."""
     X, y = rows_and_targets(Estimator)

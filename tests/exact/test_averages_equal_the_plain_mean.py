@@ -202,6 +202,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
+@pytest.mark.every_case
 def test_what_cannot_be_averaged_is_refused(options, message):
     """An average that cannot be kept is refused before anything is trained."""
     X, y = data()

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from support.matrices import compact_rows, corpus, shuffled_rows
@@ -72,6 +72,8 @@ def drawn_places(random, d, n_kept=None):
 SIZES = SEEDS, st.integers(0, 70), st.integers(1, 40)
 
 
+@example(0, 9, 8, True, False, True)
+@example(0, 9, 8, False, True, False)
 @given(*SIZES, st.booleans(), st.booleans(), st.booleans())
 def test_kept_columns_of_all_rows_and_of_some(seed, n, d, full, narrow, sorted_columns):
     """Margins, sums and squares; a sample is a copy of its rows, some of them twice."""
@@ -182,6 +184,9 @@ def test_a_sample_of_a_mean_loss(weighted, monkeypatch):
     np.testing.assert_allclose(sample.squares, shares @ dense**2, rtol=1e-12)
 
 
+@example(0, 9, 9, True)
+@example(3, 9, 9, True)
+@example(3, 9, 9, False)
 @given(SEEDS, st.integers(0, 9), st.integers(0, 9), st.booleans())
 def test_the_nonzeros_of_a_dense_array(seed, n, d, narrow):
     """Rows and columns are those of SciPy; a full array shares its values."""

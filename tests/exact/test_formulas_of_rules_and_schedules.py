@@ -238,6 +238,7 @@ def test_own_schedule_with_too_few_rates_is_refused():
 
 
 @pytest.mark.parametrize("schedule", [None, 0.1, {0: 0.1}, {0.1}, iter([0.1])])
+@pytest.mark.every_case
 def test_schedule_of_wrong_type_is_refused(schedule):
     """A number is not a schedule, nor is what has no order or no length."""
     with pytest.raises(TypeError, match=r"schedule must be one of .*, an array of rates, or"):

@@ -155,6 +155,7 @@ Taken = rule_named("Taken", name="fobos")
         (dict(reference=lambda w, eta, l1, l2: w + eta), ValueError, "from 0 to w.* is 1.5"),
     ],
 )
+@pytest.mark.every_case
 def test_what_is_no_rule_is_refused(changed, error, message):
     """The error names the argument, and the catalogue stays as it was."""
     before = dict(ALGORITHMS)
@@ -229,6 +230,7 @@ class Model:
         ),
     ],
 )
+@pytest.mark.every_case
 def test_what_cannot_be_compared_is_refused(name, model, error, message):
     """Before the first step, by the name of the argument."""
     problem = Problem(

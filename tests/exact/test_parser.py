@@ -183,6 +183,7 @@ def test_sound_text_gives_the_same_rows(form, data):
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @given(data=st.data(), seed=st.integers(0, 2**32))
+@pytest.mark.every_case
 def test_unsound_text_is_refused_in_the_same_line(form, data, seed):
     """Or read alike: sound text that has suffered, and bytes that mean something to a form."""
     text = damaged(data.draw(texts(form)), random.Random(seed))[:4000]

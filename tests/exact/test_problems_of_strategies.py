@@ -92,6 +92,7 @@ def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument():
         (dict(importances=[-1.0]), ValueError, "importances must be finite and not negative"),
     ],
 )
+@pytest.mark.every_case
 def test_arguments_that_no_problem_has_are_refused(options, error, message):
     """A bad argument is refused when a problem is drawn, and the error names it."""
     with pytest.raises(error, match=message):

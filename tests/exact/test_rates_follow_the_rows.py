@@ -124,6 +124,7 @@ def test_loaded_weights_of_adagrad_keep_their_size():
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("rule", [FTRL(), RDA(), AdaGrad()], ids=str)
+@pytest.mark.every_case
 def test_fields_that_no_run_leaves_behind_are_refused(rule, name, value, message):
     """Counts and means are checked before anything is read."""
     X, y = corpus(n_rows=4, d=5)

@@ -215,6 +215,7 @@ def test_a_constant_that_cannot_be_used_is_named(name):
         (dict(l2=0.0, average=True), "a threshold excludes average"),
     ],
 )
+@pytest.mark.every_case
 def test_parameters_that_do_not_go_together_are_refused(options, message):
     """The bounds of single parameters are tested in ``test_parameters.py``."""
     given = {"rule": TruncatedGradient(threshold=1.0), **options}

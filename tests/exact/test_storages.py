@@ -154,6 +154,7 @@ def test_weights_are_the_dense_ones_or_refused(kind, rule, data):
 
 @each_kind
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
+@pytest.mark.every_case
 def test_a_shift_that_overflows_is_refused(kind, step_order):
     """b / scale = 2^60 / 2^-970: the scale alone is still a normal double."""
     options = dict(loss="squared_error", l1=2.0**160, l2=2.0**97 - 1.0)
@@ -186,6 +187,7 @@ def test_a_shift_that_overflows_is_refused(kind, step_order):
         (dict(positive="yes"), "positive of FoBoS must be"),
     ],
 )
+@pytest.mark.every_case
 def test_what_cannot_keep_the_sign_is_refused(options, message):
     """By estimators and the Stepper alike, before anything is trained."""
     X, y = make_data(n=20, d=5)

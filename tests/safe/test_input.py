@@ -109,6 +109,7 @@ del CONTAINERS["f2 tocsr"]  # SciPy has no sparse float16
 
 @METHODS
 @pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.every_case
 def test_every_container_and_type_gives_the_same_model(name, method):
     """Any format, dense array and type of number trains and predicts as the CSR matrix does."""
     X, y = make_data()

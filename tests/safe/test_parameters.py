@@ -409,6 +409,7 @@ def test_an_object_that_is_changed_later_is_checked_again():
 
 @each_parameter([pair for pair in PARAMETERS
         if pair[1] in ("loss", "rule", "schedule", "storage", "average")])  # fmt: skip
+@pytest.mark.every_case
 def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
     """A class in place of an object is told how to make one; other objects what belongs there."""
     for other in OBJECTS:
@@ -550,6 +551,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.every_case
 def test_garbage_elsewhere_is_refused_by_name(name):
     """Garbage is refused by name; narrow types do not wrap."""
     for value in GARBAGE:

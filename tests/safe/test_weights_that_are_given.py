@@ -211,6 +211,7 @@ def test_nothing_is_assigned_before_fit(Estimator):
 @pytest.mark.parametrize(
     "rule", [name for name, row in ALGORITHMS.items() if not row.rule.scheduled]
 )
+@pytest.mark.every_case
 def test_an_intercept_that_a_rule_would_not_train_with_is_refused(rule):
     """RDA, FTRL and AdaGrad leave the intercept out where it is not fitted."""
     X, y = make_data(N, D)
