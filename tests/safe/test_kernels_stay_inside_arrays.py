@@ -8,6 +8,7 @@ import contextlib
 import copy
 import pickle
 import re
+from collections import defaultdict
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -119,6 +120,63 @@ def test_every_function_refuses_an_array_that_is_too_short():
                     accepted.add(f"{name.partition(' ')[0]}.{argument}" + ".row" * axis)
     assert accepted == OF_ANY_LENGTH
     assert n_refused > 500
+
+
+#: The objects that a function refuses where they have fewer rows (n), columns (d), steps (k) or
+#: outputs than its other arguments.
+REFUSED = {
+    "columns.Columns.examples": "n", "columns.Columns.rows": "n",
+    "compact.CompactRows.add.self": "d n", "compact.CompactRows.copy.examples": "d n",
+    "compact.CompactRows.copy.self": "d n", "compact.CompactRows.copy_some.rows": "d n",
+    "compact.CompactRows.copy_some.self": "d k", "compact.CompactRows.margins.self": "d n",
+    "compact.CompactRows.values_of": "n", "compact.CompactRows.values_of.self": "n",
+    "compact.bounds.examples": "d", "dekel.run.examples": "d", "dense.run.examples": "d",
+    "dual.run.examples": "d n", "gram.Gram.add.self": "n", "gram.Gram.read.self": "d",
+    "gram.Gram.rows": "d", "many_outputs.read.block": "d", "many_outputs.run.block": "d",
+    "many_outputs.run.examples": "d n", "many_outputs.run.targets": "n n_outputs",
+    "moments.add.examples": "d", "moments.standardised.examples": "d n",
+    "moments.starts_of_rows.examples": "d n", "newton.NewtonColumns.examples": "n",
+    "newton.NewtonColumns.rows": "n", "objective.loss_of_predictions.examples": "n",
+    "one_output.run.examples": "d", "slopes.derivatives.examples": "n",
+    "slopes.duals_of_model.examples": "n", "slopes.evaluate.examples": "n",
+    "slopes.evaluate.rows": "d n", "stabilised.run.examples": "d",
+    "steps.Steps.with_predictions.self": "k", "sums.add_rows.examples": "d n",
+    "sums.balance.examples": "n", "sums.margins.examples": "d n",
+    "sums.negative_slopes.examples": "n", "sums.total_conjugate.examples": "n",
+    "sums.total_loss.examples": "n", "working_set.WorkingSet.candidates.self": "d",
+    "working_set.WorkingSet.examples": "n", "working_set.WorkingSet.join.self": "d",
+    "working_set.WorkingSet.predictions.self": "n", "working_set.WorkingSet.read.self": "d n",
+    "working_set.WorkingSet.rows": "n", "working_set.WorkingSet.start.self": "d",
+}  # fmt: skip
+
+
+def test_every_function_refuses_an_object_of_a_smaller_problem():
+    """An object that is accepted is harmless: its arrays lie in fences."""
+
+    def drawn(name, seed, **less):
+        parts = Parts(np.random.default_rng(seed), fenced)
+        vars(parts).update(dict(d=9, k=7, n=6, n_outputs=5) | less)
+        return recipe(name, parts)
+
+    outcomes = defaultdict(set)
+    for name, seed, size in product(FUNCTIONS, range(3), ("d", "k", "n", "n_outputs")):
+        smaller = drawn(name, seed, **{size: 4})
+        for argument, other in smaller.items():
+            if not type(other).__module__.startswith("lazynet.kernels"):
+                continue
+            given = drawn(name, seed) | {argument: other}
+            key = f"{name.partition(' ')[0]}.{argument}", size
+            try:
+                recipes.call(name, given)
+            except (TypeError, ValueError):
+                outcomes[key].add("refused")
+            else:
+                outcomes[key].add("accepted")
+    found = defaultdict(list)
+    for (argument, size), each in outcomes.items():
+        if each == {"refused"}:
+            found[argument].append(size)
+    assert {argument: " ".join(sorted(sizes)) for argument, sizes in found.items()} == REFUSED
 
 
 @pytest.mark.parametrize("kind", [kind for kind in WIDE_KINDS if kind not in RULES])
