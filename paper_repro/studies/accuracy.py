@@ -85,7 +85,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
             Cell(
                 f"long run/{rule}/{rate}",
                 partial(long_run, gradients, rule, SCHEDULES[rate], strengths),
-                12 * million,
+                20 * million,
             )
             for rule, rate in product(RULES, SCHEDULES)
         ),

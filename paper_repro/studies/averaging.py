@@ -56,10 +56,10 @@ PAIRS = ((LAZY_AVERAGE, NAIVE_AVERAGE), (LAZY_CENTERED, NAIVE_CENTERED))
 
 def cells(settings: Settings) -> Sequence[Cell]:
     return [
-        Cell("corpus", partial(describe, settings), 3.0),
-        Cell("curves", partial(curves, settings), 4.0),
+        Cell("corpus", partial(describe, settings)),
+        Cell("curves", partial(curves, settings), 7.0),
         *(
-            Cell(f"features/{size}", partial(measure_features, settings, size), 2.0)
+            Cell(f"features/{size}", partial(measure_features, settings, size), 4.0)
             for size in feature_sizes(settings)
         ),
     ]

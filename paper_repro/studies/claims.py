@@ -86,7 +86,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
         Cell("flush", partial(claims_verdicts.flush, settings), 3.0),
         Cell("annealing", annealing),
         *(
-            Cell(f"regret/{loss}/{steps}", partial(regret, settings, loss, steps), steps / 4_000)
+            Cell(f"regret/{loss}/{steps}", partial(regret, settings, loss, steps), steps / 1_200)
             for loss in REGRET_LOSSES
             for steps in REGRET_STEPS
         ),

@@ -41,7 +41,7 @@ DEFAULT_NONZEROS = 100_000
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
-    cost = (settings.repeats + 2) * len(NAMES) * settings.seconds / 10
+    cost = (settings.repeats + 5) * len(NAMES) * settings.seconds / 10
     return [
         Cell(key(tier, nonzeros), partial(measure, settings, tier, nonzeros), cost)
         for tier in TIERS

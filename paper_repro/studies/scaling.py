@@ -50,9 +50,9 @@ def cells(settings: Settings) -> Sequence[Cell]:
     return [
         Cell(f"{part}/{size}", partial(measure, settings, size), cost)
         for part, sizes, measure, cost in (
-            ("features", feature_sizes(settings), measure_features, 13 * turn),
-            ("nonzeros", nonzero_sizes(settings), measure_nonzeros, 5 * turn),
-            ("steps", step_sizes(settings), measure_steps, 6 * turn),
+            ("features", feature_sizes(settings), measure_features, 26 * turn),
+            ("nonzeros", nonzero_sizes(settings), measure_nonzeros, 10 * turn),
+            ("steps", step_sizes(settings), measure_steps, 10 * turn),
         )
         for size in sizes
     ]

@@ -72,17 +72,20 @@ def cells(settings: Settings) -> Sequence[Cell]:
     return [
         Cell("rows", partial(describe, settings)),
         *(
-            Cell(f"tuning/{loss}/{name}", partial(tuned, settings, loss, name), 1.5)
+            Cell(f"tuning/{loss}/{name}", partial(tuned, settings, loss, name), 2.5)
             for loss, name in pairs
         ),
-        *(Cell(f"runs/{loss}/{name}", partial(runs, settings, loss, name)) for loss, name in pairs),
         *(
-            Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name), 0.3)
+            Cell(f"runs/{loss}/{name}", partial(runs, settings, loss, name), 2.5)
+            for loss, name in pairs
+        ),
+        *(
+            Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name), 0.7)
             for loss, name in pairs
             if name in TUNED
         ),
         *(
-            Cell(f"sweep/{loss}/{name}", partial(sweep, settings, loss, name), 3.0)
+            Cell(f"sweep/{loss}/{name}", partial(sweep, settings, loss, name), 5.0)
             for loss, name in pairs
             if name in STABILISED
         ),

@@ -73,7 +73,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
                 Cell(
                     f"{tier}/{rule}/same weights",
                     partial(bench.same_weights, tier, rule),
-                    EQUALITY_TURNS * turn,
+                    2 * EQUALITY_TURNS * turn,
                 )
             )
         cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
@@ -81,12 +81,12 @@ def cells(settings: Settings) -> Sequence[Cell]:
     for rule in RULES:
         learners_of_all = sum(map(len, READINGS.values())) + len(SHARED)
         # One example of a dense learner takes longer than a short turn.
-        cells += bench.rounds(LOOKED_UP, rule, 1.0 + learners_of_all * TURN * turn)
+        cells += bench.rounds(LOOKED_UP, rule, 1.5 + 2 * learners_of_all * TURN * turn)
         cells.append(
             Cell(
                 f"{LOOKED_UP}/{rule}/same weights",
                 partial(bench.same_weights_looked_up, rule),
-                1.6 * bench.rows_looked_up,
+                4.0 * bench.rows_looked_up,
             )
         )
     return cells
