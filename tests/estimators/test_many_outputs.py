@@ -89,6 +89,23 @@ def test_every_output_learns_as_it_learns_alone(form, rule):
         np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
 
 
+@pytest.mark.parametrize("form", ["labels", "classes", "targets"])
+def test_outputs_of_later_blocks_learn_as_they_learn_alone(form):
+    """A block has at most 32 outputs."""
+    X, n_outputs = rows_and_scores()[0], 70
+    scores = X @ np.random.default_rng(0).standard_normal((D, n_outputs))
+    kind, loss, y = LazyNetRegressor, "squared_error", scores
+    columns = y
+    if form != "targets":
+        kind, loss = LazyNetClassifier, "hinge"
+        y = np.arange(N) % n_outputs if form == "classes" else (scores > 0.3).astype(int)
+        columns = y[:, None] == np.arange(n_outputs) if form == "classes" else y
+    model = kind(loss, rule=FoBoS(eta0=0.3), standardize=False, **OPTIONS)
+    together = clone(model).fit(X, y)
+    for k in (0, 31, 32, n_outputs - 1):
+        close(together.coef_[k], clone(model).fit(X, columns[:, k]).coef_.ravel())
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize("rule", [AdaGrad(), FoBoS(eta0=0.3, average=True), *ENGINES_EACH], ids=str)
 @pytest.mark.parametrize("form", ["labels", "classes", "softmax", "targets"])

@@ -26,6 +26,7 @@ from lazynet import (
     DualNetClassifier,
     DualNetRegressor,
     FoBoS,
+    FromArray,
     LazyNetClassifier,
     LazyNetRegressor,
     LazyNetRegressorCV,
@@ -461,6 +462,16 @@ def test_overflow_where_it_is_hard_to_see(storage, method):
     model = RawRegressor("absolute_error", **options).fit(X, [1.0, 2.0])
     model.set_params(rule__schedule=Constant(1.7e308))
     assert_refused(model, method, (X, [1.79e308] * 2), FloatingPointError, "overflowed")
+
+
+@EVERY_STORAGE
+def test_a_prediction_that_overflows_ends_the_call_also_where_the_step_is_small(storage):
+    """The slope of the absolute error is 1 at any prediction."""
+    rule = FoBoS(FromArray([1e9, 1e-300]), storage=storage)
+    model = RawRegressor("absolute_error", rule=rule, l1=0.0, max_iter=1, tol=None, shuffle=False)
+    data = sparse.csr_matrix([[1.0], [1e300]]), [5.0, 5.0]
+    with pytest.raises(FloatingPointError, match="overflowed at step 1"):
+        model.fit(*data)
 
 
 @pytest.mark.filterwarnings("error")  # which ``-W error`` would raise in place of the error

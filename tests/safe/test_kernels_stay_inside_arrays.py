@@ -122,6 +122,63 @@ def test_every_function_refuses_an_array_that_is_too_short():
     assert n_refused > 500
 
 
+#: The arrays that a function writes to, or may write to.
+WRITTEN = set(
+    """
+    compact.CompactRows.add.sums compact.CompactRows.copy.counts compact.CompactRows.margins.out
+    compact.bounds.sums dekel.begin_h_again.cells dekel.begin_h_again.fields dekel.run.cells
+    dekel.run.fields dense.run.dense_row dense.run.intercept dense.run.sums dense.run.totals
+    dense.run.weights dual.recentre.centre dual.recentre.z dual.run.duals dual.run.fields
+    dual.run.z dual.weights_of.weights gram.Gram.read.out many_outputs.OutputBlock.cells
+    many_outputs.OutputBlock.clocks many_outputs.OutputBlock.constants
+    many_outputs.OutputBlock.fields many_outputs.OutputBlock.own many_outputs.OutputBlock.rates
+    many_outputs.OutputBlock.scalars many_outputs.OutputBlock.stamps many_outputs.read.out
+    many_outputs.run.losses model.descend.slopes model.descend.weights moments.add.cells
+    moments.refresh.means moments.refresh.sizes moments.standardised.columns
+    moments.standardised.values moments.starts_of_rows.starts one_output.read.memory
+    one_output.read.weights one_output.retune.cells one_output.run.cells one_output.run.fields
+    one_output.run.memory one_output.sweep.cells one_output.sweep.fields
+    slopes.derivatives.curvatures slopes.derivatives.duals slopes.derivatives.slopes
+    slopes.duals_of_model.out slopes.evaluate.curvatures slopes.evaluate.duals
+    slopes.evaluate.margins slopes.evaluate.sums slopes.evaluate.totals
+    stabilised.find_ratios.cells stabilised.find_ratios.ratios stabilised.judge.counts
+    stabilised.judge.frequency stabilised.judge.purged stabilised.read.weights
+    stabilised.run.cells stabilised.run.fields stabilised.run.informed stabilised.truncate.cells
+    steps.Average.fields steps.Average.scale_sums steps.Average.shift_sums steps.Average.shifts
+    steps.Average.sums.out steps.Steps.predictions steps.Steps.with_predictions.predictions
+    sums.add_compensated.cells sums.add_rows.sums sums.balance.duals sums.margins.out
+    sums.negative_slopes.duals working_set.WorkingSet.predictions.margins
+    working_set.WorkingSet.read.duals working_set.WorkingSet.read.weights
+    """.split()  # noqa: SIM905
+)
+
+
+def frozen(value):
+    """A copy that cannot be written to; ``own_steps`` are four arrays."""
+    if isinstance(value, tuple):
+        return tuple(map(frozen, value))
+    value = value.copy()
+    value.setflags(write=False)
+    return value
+
+
+def test_every_function_takes_arrays_that_it_does_not_write_to_as_they_are():
+    """Arrays from another process, or of a mapped file, cannot be written to."""
+    refused, n_accepted = set(), 0
+    for name, seed in product(FUNCTIONS, range(2)):
+        for argument, value in recipe(name, Parts(np.random.default_rng(seed))).items():
+            if isinstance(value, np.ndarray) or (argument == "own_steps" and value is not None):
+                given = recipe(name, Parts(np.random.default_rng(seed)))
+                try:
+                    recipes.call(name, given | {argument: frozen(given[argument])})
+                except (TypeError, ValueError):
+                    refused.add(f"{name.partition(' ')[0]}.{argument}")
+                else:
+                    n_accepted += 1
+    assert refused == WRITTEN
+    assert n_accepted > 100
+
+
 #: The objects that a function refuses where they have fewer rows (n), columns (d), steps (k) or
 #: outputs than its other arguments.
 REFUSED = {
