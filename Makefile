@@ -80,7 +80,8 @@ LEVEL ?=
 CASES ?= --quick
 SANITIZED_VENV := .venv-sanitized$(LEVEL)
 SANITIZED := $(SANITIZED_VENV)/bin/python
-# Python itself leaks by design; what is looked for is access outside arrays.
+# Python itself leaks by design; what is looked for is access outside arrays.  LAZYNET_LEVELS tells
+# the tests that this build has one level.
 SANITIZER_ENV := LAZYNET_LEVELS=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
 $(SANITIZED_VENV)/.needs: pyproject.toml

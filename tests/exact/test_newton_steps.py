@@ -195,7 +195,7 @@ def test_a_step_on_columns(loss, fit_intercept, weighted, l2):
 
 
 def test_a_step_on_columns_that_are_almost_the_same():
-    """100 sweeps are enough, because conjugate directions replace most visits of the columns."""
+    """100 sweeps are enough, with conjugate directions between them."""
     random, l1 = np.random.default_rng(0), 1e-2
     X = random.standard_normal((N, 1)) + 0.1 * random.standard_normal((N, D))
     y = X @ random.standard_normal(D)

@@ -253,11 +253,12 @@ def test_types_of_numbers_and_vector_units_change_no_bit(options, n_outputs, mon
 
 @pytest.mark.skipif(os.environ.get("LAZYNET_LEVELS") == "1", reason="a build of one vector level")
 def test_the_loops_of_the_vector_units_of_this_machine_are_built():
-    """Otherwise the generic loops would be compared with themselves, and be slow without a word."""
+    """Otherwise the generic loops would be compared with themselves, and fits would be slow."""
     path = Path("/proc/cpuinfo")
     units = set(path.read_text().split()) if path.exists() else set()
     for unit, level in (("avx2", "_v3"), ("avx512vl", "_v4")):
-        assert unit not in units or find_spec(f"lazynet.kernels.row_loops{level}")
+        name = f"lazynet.kernels.row_loops{level}"
+        assert unit not in units or find_spec(name), f"{name} is not built: see setup.py"
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))

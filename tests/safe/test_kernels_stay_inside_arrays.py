@@ -125,7 +125,8 @@ def test_every_function_refuses_an_array_that_is_too_short():
 #: The arrays that a function writes to, or may write to.
 WRITTEN = set(
     """
-    compact.CompactRows.add.sums compact.CompactRows.copy.counts compact.CompactRows.margins.out
+    arrays.Held.array compact.CompactRows.add.sums compact.CompactRows.copy.counts
+    compact.CompactRows.margins.out
     compact.bounds.sums dekel.begin_h_again.cells dekel.begin_h_again.fields dekel.run.cells
     dekel.run.fields dense.run.dense_row dense.run.intercept dense.run.sums dense.run.totals
     dense.run.weights dual.recentre.centre dual.recentre.z dual.run.duals dual.run.fields
@@ -164,36 +165,35 @@ def frozen(value):
 
 def test_every_function_takes_arrays_that_it_does_not_write_to_as_they_are():
     """Arrays from another process, or of a mapped file, cannot be written to."""
-    refused, n_accepted = set(), 0
-    for name, seed in product(FUNCTIONS, range(2)):
+    refused, n_accepted = {}, 0
+    for name, seed in product(FUNCTIONS, range(8)):
         for argument, value in recipe(name, Parts(np.random.default_rng(seed))).items():
             if isinstance(value, np.ndarray) or (argument == "own_steps" and value is not None):
                 given = recipe(name, Parts(np.random.default_rng(seed)))
                 try:
                     recipes.call(name, given | {argument: frozen(given[argument])})
-                except (TypeError, ValueError):
-                    refused.add(f"{name.partition(' ')[0]}.{argument}")
+                except (TypeError, ValueError) as error:
+                    refused[f"{name.partition(' ')[0]}.{argument}"] = str(error)
                 else:
                     n_accepted += 1
-    assert refused == WRITTEN
-    assert n_accepted > 100
+    assert set(refused) == WRITTEN
+    assert all(re.search("read-only|writeable", message) for message in refused.values())
+    assert n_accepted > 1000
 
 
-#: The objects that a function refuses where they have fewer rows (n), columns (d), steps (k) or
-#: outputs than its other arguments.
+#: The objects that a function always refuses where they have fewer rows (n), columns (d), steps (k)
+#: or outputs than its other arguments.
 REFUSED = {
     "columns.Columns.examples": "n", "columns.Columns.rows": "n",
     "compact.CompactRows.add.self": "d n", "compact.CompactRows.copy.examples": "d n",
-    "compact.CompactRows.copy.self": "d n", "compact.CompactRows.copy_some.rows": "d n",
-    "compact.CompactRows.copy_some.self": "d k", "compact.CompactRows.margins.self": "d n",
-    "compact.CompactRows.values_of": "n", "compact.CompactRows.values_of.self": "n",
+    "compact.CompactRows.copy.self": "n", "compact.CompactRows.copy_some.rows": "d",
+    "compact.CompactRows.copy_some.self": "k", "compact.CompactRows.margins.self": "d n",
     "compact.bounds.examples": "d", "dekel.run.examples": "d", "dense.run.examples": "d",
-    "dual.run.examples": "d n", "gram.Gram.add.self": "n", "gram.Gram.read.self": "d",
-    "gram.Gram.rows": "d", "many_outputs.read.block": "d", "many_outputs.run.block": "d",
-    "many_outputs.run.examples": "d n", "many_outputs.run.targets": "n n_outputs",
-    "moments.add.examples": "d", "moments.standardised.examples": "d n",
-    "moments.starts_of_rows.examples": "d n", "newton.NewtonColumns.examples": "n",
-    "newton.NewtonColumns.rows": "n", "objective.loss_of_predictions.examples": "n",
+    "dual.run.examples": "d n", "gram.Gram.add.self": "n", "many_outputs.read.block": "d",
+    "many_outputs.run.block": "d", "many_outputs.run.examples": "d n",
+    "many_outputs.run.targets": "n n_outputs", "moments.add.examples": "d",
+    "moments.standardised.examples": "d n", "moments.starts_of_rows.examples": "d n",
+    "newton.NewtonColumns.examples": "n", "newton.NewtonColumns.rows": "n",
     "one_output.run.examples": "d", "slopes.derivatives.examples": "n",
     "slopes.duals_of_model.examples": "n", "slopes.evaluate.examples": "n",
     "slopes.evaluate.rows": "d n", "stabilised.run.examples": "d",
@@ -201,9 +201,9 @@ REFUSED = {
     "sums.balance.examples": "n", "sums.margins.examples": "d n",
     "sums.negative_slopes.examples": "n", "sums.total_conjugate.examples": "n",
     "sums.total_loss.examples": "n", "working_set.WorkingSet.candidates.self": "d",
-    "working_set.WorkingSet.examples": "n", "working_set.WorkingSet.join.self": "d",
-    "working_set.WorkingSet.predictions.self": "n", "working_set.WorkingSet.read.self": "d n",
-    "working_set.WorkingSet.rows": "n", "working_set.WorkingSet.start.self": "d",
+    "working_set.WorkingSet.examples": "n", "working_set.WorkingSet.predictions.self": "n",
+    "working_set.WorkingSet.read.self": "d n", "working_set.WorkingSet.rows": "n",
+    "working_set.WorkingSet.start.self": "d",
 }  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def test_every_function_refuses_an_object_of_a_smaller_problem():
         return recipe(name, parts)
 
     outcomes = defaultdict(set)
-    for name, seed, size in product(FUNCTIONS, range(3), ("d", "k", "n", "n_outputs")):
+    for name, seed, size in product(FUNCTIONS, range(2), ("d", "k", "n", "n_outputs")):
         smaller = drawn(name, seed, **{size: 4})
         for argument, other in smaller.items():
             if not type(other).__module__.startswith("lazynet.kernels"):
@@ -229,11 +229,9 @@ def test_every_function_refuses_an_object_of_a_smaller_problem():
                 outcomes[key].add("refused")
             else:
                 outcomes[key].add("accepted")
-    found = defaultdict(list)
-    for (argument, size), each in outcomes.items():
-        if each == {"refused"}:
-            found[argument].append(size)
-    assert {argument: " ".join(sorted(sizes)) for argument, sizes in found.items()} == REFUSED
+    for argument, sizes in REFUSED.items():
+        for size in sizes.split():
+            assert outcomes[argument, size] == {"refused"}, (argument, size)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in WIDE_KINDS if kind not in RULES])
