@@ -8,7 +8,6 @@ import contextlib
 import copy
 import pickle
 import re
-from collections import defaultdict
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -215,7 +214,7 @@ def test_every_function_refuses_an_object_of_a_smaller_problem():
         vars(parts).update(dict(d=9, k=7, n=6, n_outputs=5) | less)
         return recipe(name, parts)
 
-    outcomes = defaultdict(set)
+    refused, accepted = set(), set()
     for name, seed, size in product(FUNCTIONS, range(2), ("d", "k", "n", "n_outputs")):
         smaller = drawn(name, seed, **{size: 4})
         for argument, other in smaller.items():
@@ -226,12 +225,11 @@ def test_every_function_refuses_an_object_of_a_smaller_problem():
             try:
                 recipes.call(name, given)
             except (TypeError, ValueError):
-                outcomes[key].add("refused")
+                refused.add(key)
             else:
-                outcomes[key].add("accepted")
-    for argument, sizes in REFUSED.items():
-        for size in sizes.split():
-            assert outcomes[argument, size] == {"refused"}, (argument, size)
+                accepted.add(key)
+    listed = {(argument, size) for argument, sizes in REFUSED.items() for size in sizes.split()}
+    assert listed <= refused - accepted
 
 
 @pytest.mark.parametrize("kind", [kind for kind in WIDE_KINDS if kind not in RULES])
